@@ -100,16 +100,14 @@ def add_keys(page: Any, viewer: PoseViewer) -> None:
 def turn_bone(page: Any, viewer: PoseViewer) -> None:
     """A clicked bone is turned by its own joint."""
     viewer.worker.post(lambda session: session.set_dof("l_upper_arm.rx", 0.6))
-    viewer.worker.post(lambda session: session.set_dof("l_forearm.rz", -1.2))
     wait_until_resting(viewer)
-    viewer.handles.select_bone("l_forearm")
+    viewer.handles.select_bone("l_upper_arm")
     page.wait_for_timeout(1500)
 
 
 def show_balance(page: Any, viewer: PoseViewer) -> None:
     """A figure that leans too far, and where its centre of mass is."""
-    page.get_by_label("balance").or_(page.get_by_text("balance", exact=True)).first.wait_for()
-    viewer.balance.visible = True
+    viewer.panel.balance_switch.value = True
     viewer.worker.drag("r_hand", (0.85, -0.25, 0.75))
     viewer.worker.drag("pelvis", (0.12, 0.0, 0.8))
     wait_until_resting(viewer)
@@ -126,8 +124,7 @@ def compare_solvers(page: Any, viewer: PoseViewer) -> None:
 
 
 def show_playback(page: Any, viewer: MotionViewer) -> None:
-    """A solved recording beside the truth, its residuals eight times as long as they are."""
-    viewer.panel.exaggeration.value = 8
+    """A solved recording beside the truth, residuals as long as they are, the worst one named."""
     viewer.panel.aside.value = 0.8
     page.wait_for_timeout(300)
     viewer.seek(viewer.data.bookmarks[0].frame)

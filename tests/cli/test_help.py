@@ -88,6 +88,19 @@ def test_an_option_means_one_thing_in_all_commands():
     assert "--markers" in kinds and "--mapping" in kinds and "--out" not in kinds
 
 
+def test_every_command_has_a_place_in_the_help():
+    placed = {name: group for group, names in _app.ORDER.items() for name in names}
+    shown = {name: command for name, command in ROOT.commands.items() if name in LEAVES}
+    assert {*shown} - {*placed} <= {"reproduce"}  # of another distribution
+    assert {name: command.rich_help_panel for name, command in shown.items() if name in placed} == (
+        placed
+    )
+    ordered = sorted(_app.app.registered_commands, key=_app._place_in_help)
+    assert [info.name or info.callback.__name__ for info in ordered if info.callback][:4] == [
+        *("inspect", "convert", "solve", "calibrate")
+    ]
+
+
 def test_what_is_written_is_behind_output():
     for path in ("archive run", "calibrate", "demo", "label", "map", "match", "play", "retarget"):
         assert any(set(o.opts) == {"--output", "-o"} for o in options_of(LEAVES[path])), path

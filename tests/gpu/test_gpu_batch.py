@@ -71,6 +71,38 @@ def test_a_gpu_gives_the_answers_of_the_cpu(case: str) -> None:
     assert (found.q[:, plain[plain >= 0]] <= upper[plain >= 0]).all()
 
 
+@pytest.mark.gpu
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["mixed", "coupled"])
+@pytest.mark.parametrize("loss", [None, "huber", "tukey"])
+def test_a_gpu_follows_recordings_as_the_cpu(kind: str, loss: str | None) -> None:
+    expected, found = (track(kind, loss, 20, 40, 10, device) for device in ("cpu", "cuda"))
+    q = [np.concatenate([one.motion.q for one in tracks]) for tracks in (expected, found)]
+    assert (np.abs(q[0] - q[1]).max(axis=1) < 1e-9).mean() > 0.99
+    assert found[0].device.startswith("cuda")
+
+
+def test_too_little_memory_halves_what_is_copied_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from exactik.gpu._transfer import OUT_OF_MEMORY, allocate_or_halve, cuda
+
+    monkeypatch.setattr(cuda, "synchronize", lambda: None)
+    asked: list[int] = []
+
+    def allocate(size: int) -> str:
+        asked.append(size)
+        if size > most:
+            raise cuda.cudadrv.driver.CudaAPIError(OUT_OF_MEMORY, "out of memory")
+        return "room"
+
+    most = 60
+    assert allocate_or_halve(allocate, 200) == ("room", 50)
+    assert asked == [200, 100, 50]
+    most = 0
+    with pytest.raises(ik.UsageError, match="the GPU has too little free memory for this figure"):
+        allocate_or_halve(allocate, 100)
+    assert asked[-1] == 32
+
+
 def test_without_a_gpu_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = make_problem("coupled")
     monkeypatch.setattr("numba.cuda.is_available", lambda: False)

@@ -32,6 +32,7 @@ from exactik.kernels.descent.state import (
     ACCEPTED_LARGEST_ENTRY,
     CONVERGED,
     COST,
+    DAMPING,
     EVALUATED_LAYOUT,
     EVALUATED_ORDER,
     EVALUATIONS,
@@ -163,19 +164,21 @@ def test_layout_and_order_of_what_was_evaluated_are_remembered(layout: int) -> N
 
 
 @pytest.mark.parametrize(
-    ("before", "tolerance", "rule", "order"),
+    ("before", "damping", "tolerance", "rule", "order"),
     [
-        (1.0, 0.02, DAMPED, EXACT),  # 0.3 · 0.3 / 1 is still above the tolerance
-        (1.0, 0.1, DAMPED, GRADIENT),
-        (5.0, 0.02, DAMPED, GRADIENT),
-        (5.0, 0.02, TRUST_REGION, EXACT),
+        (4.0, 0.0, 0.004, DAMPED, GRADIENT),  # 0.3 (0.4 / 4)² = 0.003
+        (4.0, 0.0, 0.002, DAMPED, EXACT),
+        (2.0, 0.0, 0.004, DAMPED, EXACT),
+        (4.0, 0.1, 0.004, DAMPED, GRADIENT),  # is lowered to 0.01, and leaves 0.003 of a gradient
+        (4.0, 0.2, 0.004, DAMPED, EXACT),
+        (4.0, 0.0, 0.004, TRUST_REGION, EXACT),
     ],
 )
 def test_what_should_be_the_last_step_is_evaluated_to_its_gradient(
-    before: float, tolerance: float, rule: int, order: int
+    before: float, damping: float, tolerance: float, rule: int, order: int
 ) -> None:
-    """The relative gradient went from `before` to 0.3, and goes on to shrink as fast at least."""
-    slots = {PROJECTED_GRADIENT: before}
+    """A step of `before` left a relative gradient of 0.3; the next one is of 0.4 rad."""
+    slots = {STEP_LARGEST_ENTRY: 2.0 * before, DAMPING: damping}
     options = {GRADIENT_TOLERANCE: tolerance, RULE: rule}
     descent, _, goes_on = make_pass(0.5, SLOPE, BOWL, slots, options)
     assert goes_on and descent.state[PROJECTED_GRADIENT] == pytest.approx(0.3, rel=1e-2)

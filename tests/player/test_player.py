@@ -16,6 +16,7 @@ from exactik import Bone, Joint, Skeleton, human
 from exactik.errors import UsageError
 from exactik.motion import Markers, Motion
 from exactik.player import (
+    Ghost,
     PlayerScene,
     compose_scene,
     encode_scene,
@@ -169,6 +170,19 @@ def test_a_skin_and_sticks_follow_the_bones(scene: PlayerScene):
         pose.skeleton.bone_names, pose.positions[30], pose.rotations[30]
     )
     np.testing.assert_allclose(places, expected, atol=1e-5)
+
+
+def test_ghosts_are_shown_where_they_have_a_pose(scene: PlayerScene):
+    assert scene.pose is not None
+    present = np.arange(61) < 40
+    moved = replace(scene.pose, positions=scene.pose.positions + np.array([0.0, 5.0, 0.0]))
+    data = encode_scene(replace(scene, ghosts=(Ghost(moved, present),)))
+    (ghost,) = data["ghosts"]
+    np.testing.assert_array_equal(read(data, ghost["present"]), present)
+    places = read_over_time(data, ghost["places"], 61)
+    root = np.array(data["low"]) + data["step"] * places
+    np.testing.assert_allclose(root, moved.positions[:, 0], atol=1.3e-4)
+    assert [part["kind"] for part in ghost["parts"]] == ["sticks"]
 
 
 def test_large_surfaces_are_simplified_and_large_images_left_out(motion: Motion):

@@ -149,7 +149,7 @@ def files_of(folder: Path) -> tuple[dict[str, bytes], dict[str, ik.Skeleton]]:
     made["motion.sto/own"] = made["motion.mot/own"]
     made["markers.tsv/own"] = _tsv(positions)
     for encoding, scale in (("Intel", -1.0), ("DEC", 0.01), ("MIPS", 0.01), ("DEC", -1.0)):
-        values, analog = rng.integers(-900, 900, (5, 3, 3)), rng.integers(0, 99, (5, 4))
+        values, analog = rng.integers(-900, 900, (5, 3, 3)), rng.integers(0, 99, (5, 8))
         name = f"markers.c3d/{encoding}{'_floats' if scale < 0 else ''}"
         made[name] = make_c3d(values, encoding=encoding, scale=scale, analog=analog, groups=_GROUPS)
     for k in range(3):
@@ -176,7 +176,15 @@ def _force(frames: int) -> Any:
 
 _GROUPS: dict[str, Any] = {
     "TRIAL": {"ACTUAL_START_FIELD": [1, 0], "ACTUAL_END_FIELD": [5, 0]},
-    "ANALOG": {"USED": 4, "RATE": 100.0, "SCALE": [1.0, 1.0, 1.0, 1.0]},
+    "ANALOG": {"USED": 8, "RATE": 100.0, "SCALE": [1.0] * 8, "OFFSET": [0] * 8, "GEN_SCALE": 1.0},
+    "FORCE_PLATFORM": {
+        "USED": 2,
+        "TYPE": [2, 3],
+        "CORNERS": [1.0, 2.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0] * 2,
+        "ORIGIN": [0.0, 0.0, -1.0, 0.5, 0.5, -1.0],
+        "CHANNEL": bytes([1, 2, 8, 2, *range(1, 9), *range(1, 9), 0]),  # a byte each
+        "ZERO": [1, 2],
+    },
     "EVENT": {"USED": 1, "LABELS": ["Foot"], "CONTEXTS": ["Left"], "TIMES": [0.0, 1.5]},
     "POINT": {"ANGLES": ["M2"], "ANGLE_UNITS": "deg", "Y_SCREEN": "+Z"},
     "MANUFACTURER": {"COMPANY": "someone", "SOFTWARE": "x"},

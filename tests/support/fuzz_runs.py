@@ -153,11 +153,23 @@ class Fuzzer:
         for key in ("q", "positions"):
             if np.isinf(getattr(result, key, 0.0)).any():
                 raise Wrong(f"{key} has infinities; expected numbers and NaN")
+        if isinstance(result, ik.Markers):
+            self.check_samples(result)
         skeleton = result if isinstance(result, ik.Skeleton) else getattr(result, "skeleton", None)
         if skeleton is not None and not np.isfinite(skeleton.neutral()).all():
             raise Wrong("the neutral pose is not finite")
         repr(result)
         return "result"
+
+    @staticmethod
+    def check_samples(markers: ik.Markers) -> None:
+        """Read channels and plates, which nobody did yet."""
+        parts = [plate.centre_of_pressure for plate in markers.force_plates]
+        parts += [plate.moment for plate in markers.force_plates]
+        if markers.analog is not None:
+            parts.append(markers.analog.values)
+        if any(np.isinf(part).any() for part in parts):
+            raise Wrong("samples have infinities; expected numbers and NaN")
 
     def measure(self, name: str, seconds: float, used: int, size: int) -> None:
         if seconds > SECONDS:

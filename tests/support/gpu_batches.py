@@ -119,6 +119,9 @@ def describe_tracks(tracks: list[ik.Track]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    import exactik.gpu.follow
+
+    exactik.gpu.follow.CHUNK_COURSES = 1  # so that there are several chunks
     answers = {}
     for case in sys.argv[2:]:
         kind, _, method = case.partition(":")

@@ -92,6 +92,13 @@ def test_a_bone_is_turned_and_a_key_dragged(browser: Any, tmp_path: Path, kind: 
         session, panel = viewer.session, viewer.panel
         first, k = session.q, figure.bone_index(bone)
 
+        # Poses of solvers are seen only while their tab is.
+        if kind == "human":
+            page.get_by_role("tab", name="Compare").click()
+            assert wait_for(lambda: panel.compare.seen)
+            page.get_by_role("tab", name="Pose").click()
+            assert wait_for(lambda: not panel.compare.seen)
+
         # A click selects the bone; its ring turns it by its own joint alone.
         pose = session.pose()
         child = int(np.flatnonzero(figure.parents == k)[0])
@@ -135,6 +142,12 @@ def test_a_bone_is_turned_and_a_key_dragged(browser: Any, tmp_path: Path, kind: 
         page.mouse.click(*AWAY)
         page.keyboard.press("Control+z")
         assert wait_for(lambda: np.array_equal(panel.keys.keys.times, before))
+
+        # Ghosts of the keys, in the very same place, do not catch the pointer.
+        pull_mouse(page, find_pixel(viewer, middle), np.array([15.0, -25.0]), steps=6)
+        assert wait_for(lambda: len(session.dragged) == 1)
+        page.mouse.up()
+        assert wait_for(lambda: session.resting and len(session.dragged) == 0)
 
         # Mirror.
         if kind != "urdf":

@@ -311,10 +311,10 @@ def test_exports_are_whole_or_not_there(take: ik.Track, tmp_path: Path):
     with MotionViewer(take) as shown:
         done: list[int] = []
         shown.export(tmp_path / "take.html", progress=lambda n, total: done.append(total - n))
-        assert done == list(range(60, -1, -1))
+        assert done[-1] == 0
         shown.export(tmp_path / "take.glb", fps=60.0)
     text = (tmp_path / "take.html").read_text("utf-8")
-    assert "__VISER_EMBED_DATA__" in text
+    assert "exactikPlayer.create" in text and len(text) < 1e6
     again = ik.load_motion(tmp_path / "take.glb")
     assert (len(again), again.rate) == (121, 60.0)
     bone = take.skeleton.bone_index("head")
@@ -336,7 +336,7 @@ def test_notebooks_get_something_to_show(take: ik.Track, monkeypatch: pytest.Mon
     frame = shown._repr_html_()
     assert frame.startswith('<iframe srcdoc="')
     assert "height:300px" in frame
-    assert '<script>window.__VISER_EMBED_DATA__="' not in frame  # escaped
+    assert "<script" not in frame  # escaped
     assert isinstance(ik.view(ik.hand(), static=True), EmbeddedView)
     assert not is_notebook()
     shell = type("ZMQInteractiveShell", (), {})()

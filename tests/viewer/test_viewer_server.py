@@ -130,6 +130,13 @@ def test_view_shows_what_can_be_shown(capsys: pytest.CaptureFixture[str]):
         ik.view(3)
 
 
+def test_keys_that_cannot_be_read_are_called_what_the_user_calls_them(viewer: PoseViewer):
+    keys = viewer.panel.keys
+    assert not keys._show_errors(lambda: keys._load("crouch.json", b"no keys at all"))
+    assert keys.text.content.startswith("crouch")
+    assert "/tmp" not in keys.text.content and "keys.json" not in keys.text.content
+
+
 def test_the_panel_keeps_keys_and_compares_solvers(viewer: PoseViewer):
     panel, session = viewer.panel, viewer.session
     panel.keys.run_command(session, "add", 0.0)

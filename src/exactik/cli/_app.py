@@ -24,6 +24,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.text import Text
+from typer.models import CommandInfo
 
 from exactik.cli._help import Command, CommandGroup
 from exactik.errors import ExactikError, UsageError
@@ -53,8 +54,13 @@ OPTIONAL_COMMANDS = {"reproduce": "`pip install ./papers`, from a clone of exact
 
 LOOK, SOLVE = "Look at files", "From markers to motion"
 ANIMATE, UNDERSTAND = "Pose and animate", "Understand and check"
-GROUPS = (LOOK, SOLVE, ANIMATE, UNDERSTAND)
-"""Groups of commands in the help, in their order."""
+ORDER = {
+    LOOK: ("inspect", "convert"),
+    SOLVE: ("solve", "calibrate", "match", "label"),
+    ANIMATE: ("pose", "play", "retarget"),
+    UNDERSTAND: ("demo", "check", "map"),
+}
+"""Groups of commands in the help and their commands, in their order; others come after these."""
 
 EXAMPLES = """
 Examples:
@@ -188,11 +194,19 @@ def _add_commands_of_other_distributions(arguments: list[str]) -> None:
         raise UsageError(f"no command {first}: {OPTIONAL_COMMANDS[first]} adds it")
 
 
+def _place_in_help(info: CommandInfo) -> tuple[int, int]:
+    """Return where a command comes in the help: its group, and its place in it."""
+    group = str(info.rich_help_panel)
+    name = info.name or (info.callback.__name__ if info.callback is not None else "")
+    names = ORDER[group]
+    return list(ORDER).index(group), names.index(name) if name in names else len(names)
+
+
 def main() -> None:
     """Run the command line; an error of ours becomes one line and exit code 2."""
     try:
         _add_commands_of_other_distributions(sys.argv[1:])
-        app.registered_commands.sort(key=lambda command: GROUPS.index(str(command.rich_help_panel)))
+        app.registered_commands.sort(key=_place_in_help)
         app()
     except ExactikError as error:
         err.print(f"exactik: {error}", style="red", markup=False, highlight=False, soft_wrap=True)

@@ -21,6 +21,7 @@ OUT_OF_LINE = frozenset(
     [
         "are_goals_reached",
         "begin_problem",
+        "compute_cost",
         "end_attempt",
         "end_problem",
         "escape_saddle",

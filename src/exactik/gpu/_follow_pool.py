@@ -6,16 +6,19 @@ of a frame is its own.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from exactik.gpu._cuda import cuda, inline
-from exactik.gpu._phases import BEGIN, DONE, EVALUATE, bind_goals, go_through_phase, vote
+from exactik.gpu._phases import BEGIN, DONE, EVALUATE, STEP, bind_goals, go_through_phase, vote
 from exactik.kernels.descent.results import RESULT_COST, RESULT_EVALUATIONS, RESULT_ITERATIONS
-from exactik.kernels.descent.state import start_descent
+from exactik.kernels.descent.state import COST, EVALUATIONS, start_descent
 from exactik.kernels.goals.coordinates import CoordinateGoals
 from exactik.kernels.goals.terms import Terms
 from exactik.kernels.recording.frames import (
+    QUADRATIC,
     FrameTargets,
+    compute_cost,
     count_descent,
     end_frame,
     needs_descent,
@@ -92,8 +95,9 @@ def follow_pool(tree, goals, box, options, frames, courses, q, results, like, qu
     arrays = allocate(like)
     work, descent, own = arrays.work, arrays.descent, arrays.own
     place = own.place
-    begin, row, end, n = 0, -1, 0, 0
+    begin, row, end, n, near_cost = 0, -1, 0, 0, math.inf
     phase, rounds, attempts, damping, is_examined = BEGIN, 0, 0, 0.0, False
+    next_phase = -1  # while the start of a descent is to be compared with the previous pose
     while True:
         chosen = vote(phase)
         if chosen == DONE:
@@ -116,7 +120,20 @@ def follow_pool(tree, goals, box, options, frames, courses, q, results, like, qu
                 descent,
                 work,
             )
+            # The first pass tells what the start costs; see `frames.descend_from_nearer`.
+            state = descent.state
+            if phase != STEP and state[EVALUATIONS] == 1.0 and not state[COST] <= near_cost:
+                next_phase, phase = phase, BEGIN
             continue
+        if next_phase >= 0:
+            phase, next_phase, near_cost = next_phase, -1, math.inf
+            if not descent.state[COST] < compute_cost(tree, own_goals, own.previous, work):
+                for j in range(place.shape[0]):
+                    place[j] = own.previous[j]
+                start_descent(box, options, True, place, descent)
+                phase = EVALUATE
+            if phase != BEGIN:
+                continue
         if row >= 0:
             frame, result = bind_frame(frames, own, courses.frame[row]), results[row]
             count_descent(result, descent)
@@ -145,10 +162,13 @@ def follow_pool(tree, goals, box, options, frames, courses, q, results, like, qu
             own.previous[j] = place[j]
             place[j] = q[row, j] if is_first else place[j]
         set_frame(tree, own_goals, frame, 0, place)
+        near_cost = math.inf
         if not is_first and row > begin + 1:
             near_cost = NEAR_COST_RATIO * results[row - 1, RESULT_COST]
             extrapolate_pose(tree, box, own.previous, descent.start_q, place, descent.rhs)
-            take_nearer(tree, own_goals, own.previous, near_cost, place, work)
+            if frames.loss[0] != QUADRATIC:
+                take_nearer(tree, own_goals, own.previous, near_cost, place, work)
+                near_cost = math.inf
         for j in range(place.shape[0]):
             descent.start_q[j] = own.previous[j]
         result[RESULT_ITERATIONS], result[RESULT_EVALUATIONS], n = 0.0, 0.0, 0

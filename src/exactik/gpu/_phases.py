@@ -58,7 +58,7 @@ from exactik.kernels.linear.articulated import WHOLE_ROWS, JointPattern
 from exactik.kernels.linear.ltdl import AncestorPattern
 from exactik.spatial import jit_forceinline
 
-__all__ = ["BEGIN", "DONE", "EVALUATE", "bind_goals", "go_through_phase", "vote"]
+__all__ = ["BEGIN", "DONE", "EVALUATE", "STEP", "bind_goals", "go_through_phase", "vote"]
 
 BEGIN, EVALUATE, EVALUATE_ROWS, STEP, DONE = range(5)
 QUORUM = 0.25  # share of a block: fewer leave warps almost empty, more leave threads waiting
@@ -130,7 +130,7 @@ def go_through_phase(
             if has_step:
                 take_free_entries(descent)
                 has_step = complete_model_step(
-                    joints, pattern, box, damping, work.g, work.H, work.S, work.P, descent
+                    joints, pattern, box, options, damping, work.g, work.H, work.S, work.P, descent
                 )
             if not has_step:
                 damping = shorten_model_step(box, options[RULE], damping, place, work.g, descent)

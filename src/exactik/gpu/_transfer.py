@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import numpy as np
 from numba.core.errors import NumbaPerformanceWarning
 
+from exactik.errors import UsageError
 from exactik.gpu._cuda import IS_SIMULATED, cuda
 from exactik.typing import Array
 
 __all__ = [
-    "OUT_OF_MEMORY",
-    "WARP_SIZE",
+    "allocate_or_halve",
     "choose_grid",
     "count_rows_that_fit",
     "flatten",
@@ -23,6 +23,8 @@ __all__ = [
     "quiet_and_pinned",
     "to_device",
 ]
+
+T = TypeVar("T")
 
 WARP_SIZE = 32  # threads
 BLOCK_THREADS = 384  # 12 warps: what fits on a multiprocessor with the registers of `variants`
@@ -47,6 +49,29 @@ def count_rows_that_fit(row_bytes: float, most: int) -> int:
         return max(most, 1)
     free, _ = cuda.current_context().get_memory_info()
     return max(WARP_SIZE, min(most, int(MEMORY_SHARE * free / max(row_bytes, 1.0))))
+
+
+def allocate_or_halve(allocate: Callable[[int], T], size: int) -> tuple[T, int]:
+    """Allocate for `size` rows on the GPU, or for half as many, as often as it takes.
+
+    Returns: what `allocate` returned, and for how many rows.
+
+    Raises:
+        UsageError: if not even a warp's fit.
+    """
+    while True:
+        try:
+            return allocate(size), size
+        except cuda.cudadrv.driver.CudaAPIError as error:
+            if error.code != OUT_OF_MEMORY:
+                raise
+            if size <= WARP_SIZE:
+                raise UsageError(
+                    "the GPU has too little free memory for this figure: free some, or solve with "
+                    "device='cpu'"
+                ) from error
+        cuda.synchronize()  # what was asked before is done, and its memory free
+        size = max(size // 2, WARP_SIZE)
 
 
 @contextlib.contextmanager

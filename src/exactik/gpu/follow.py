@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from exactik.gpu._follow_pool import Courses, follow_pool
 from exactik.gpu._replacements import find_replacements
 from exactik.gpu._scratch import OwnFrame, ThreadArrays, choose_capacity
 from exactik.gpu._transfer import (
+    allocate_or_halve,
     choose_grid,
     count_rows_that_fit,
     map_arrays,
@@ -20,6 +20,7 @@ from exactik.gpu._transfer import (
 )
 from exactik.gpu._variants import compile_kernel
 from exactik.kernels.calculus.workspace import Goals, new_workspace
+from exactik.kernels.descent.results import FRAME_RESULT_SIZE
 from exactik.kernels.descent.state import Box, new_descent_state
 from exactik.kernels.recording.frames import FrameTargets
 from exactik.kernels.tree.packed import Tree
@@ -27,8 +28,20 @@ from exactik.typing import Array
 
 __all__ = ["Courses", "can_follow_on_gpu", "follow_courses_on_gpu"]
 
-CHUNK_COURSES = 65_536  # at most: more than there are threads on a large GPU
+CHUNK_COURSES = 524_288  # at most: ten for each thread of a large GPU, which even out
 MAX_SPREAD = 4  # frames between the first and the last of a chunk, in rows: else they are gathered
+
+
+class CourseChunk(NamedTuple):
+    """Some of the courses, on the GPU."""
+
+    course_count: int
+    rows: slice  # of the host's q and results
+    frames: Any
+    courses: Any
+    q: Any
+    results: Any
+    queue: Any
 
 
 def follow_courses_on_gpu(
@@ -51,35 +64,29 @@ def follow_courses_on_gpu(
     kernel = compile_kernel(follow_pool, like, find_replacements(tree, goals, options))
     shared, thread_arrays = to_device((tree, goals, box, options)), to_device(like)
     row_bytes = sum(a.nbytes for a in frames) / len(frames.position) + q[0].nbytes
-    size = count_rows_that_fit(row_bytes, len(q))
+    size, first, number = count_rows_that_fit(row_bytes, len(q)), 0, 0
     streams = [cuda.stream(), cuda.stream()]
     with quiet_and_pinned([frames.position, q, results]):
-        for n, chunk in enumerate(cut_courses(courses, size)):
-            stream = streams[n % 2]
-            rows = slice(int(courses.first[chunk.start]), int(courses.first[chunk.stop]))
-            frame, needed = select_frames(frames, courses.frame[rows])
-            host = (
-                needed,
-                Courses(
-                    first=courses.first[chunk.start : chunk.stop + 1] - rows.start,
-                    frame=frame,
-                    warm_start=courses.warm_start,
-                ),
-                q[rows],
-                np.zeros(1, np.int64),
+        while first < len(courses.first) - 1:
+            stream = streams[number % 2]
+
+            def copy(fitting: int, begin: int = first, stream: Any = stream) -> CourseChunk:
+                end = find_chunk_end(courses, begin, fitting)
+                return copy_chunk(frames, courses, q, slice(begin, end), stream)
+
+            chunk, size = allocate_or_halve(copy, size)
+            kernel[*choose_grid(chunk.course_count), stream](
+                *shared,
+                chunk.frames,
+                chunk.courses,
+                chunk.q,
+                chunk.results,
+                thread_arrays,
+                chunk.queue,
             )
-            device = map_arrays(
-                lambda a, stream=stream: cuda.to_device(np.ascontiguousarray(a), stream=stream),
-                host,
-            )
-            blocks, threads = choose_grid(chunk.stop - chunk.start)
-            targets, own_courses, own_q, queue = device
-            own_results = cuda.device_array(results[rows].shape, results.dtype, stream=stream)
-            kernel[blocks, threads, stream](
-                *shared, targets, own_courses, own_q, own_results, thread_arrays, queue
-            )
-            own_q.copy_to_host(q[rows], stream=stream)
-            own_results.copy_to_host(results[rows], stream=stream)
+            chunk.q.copy_to_host(q[chunk.rows], stream=stream)
+            chunk.results.copy_to_host(results[chunk.rows], stream=stream)
+            first, number = first + chunk.course_count, number + 1
         cuda.synchronize()
 
 
@@ -109,13 +116,37 @@ def make_thread_arrays(tree: Tree, goals: Goals, frames: FrameTargets) -> Thread
     return ThreadArrays(work=work, descent=descent, own=own)
 
 
-def cut_courses(courses: Courses, size: int) -> list[slice]:
-    """Return whole courses in chunks of about `size` rows."""
-    cuts = [0]
-    while cuts[-1] < len(courses.first) - 1:
-        end = int(np.searchsorted(courses.first, courses.first[cuts[-1]] + size, side="right")) - 1
-        cuts.append(min(max(end, cuts[-1] + 1), cuts[-1] + CHUNK_COURSES))
-    return [slice(a, b) for a, b in pairwise(cuts)]
+def find_chunk_end(courses: Courses, begin: int, size: int) -> int:
+    """Return one past the last of whole courses of about `size` rows, from course `begin` on."""
+    last_row = courses.first[begin] + size
+    end = int(np.searchsorted(courses.first, last_row, side="right")) - 1
+    return min(max(end, begin + 1), begin + CHUNK_COURSES)
+
+
+def copy_chunk(
+    frames: FrameTargets, courses: Courses, q: Array, chunk: slice, stream: Any
+) -> CourseChunk:
+    """Copy some of the courses, and the frames that they need, to the GPU."""
+    rows = slice(int(courses.first[chunk.start]), int(courses.first[chunk.stop]))
+    frame, needed = select_frames(frames, courses.frame[rows])
+    own = Courses(
+        first=courses.first[chunk.start : chunk.stop + 1] - rows.start,
+        frame=frame,
+        warm_start=courses.warm_start,
+    )
+    frames_there, courses_there, q_there, queue = map_arrays(
+        lambda a: cuda.to_device(np.ascontiguousarray(a), stream=stream),
+        (needed, own, q[rows], np.zeros(1, np.int64)),
+    )
+    return CourseChunk(
+        course_count=chunk.stop - chunk.start,
+        rows=rows,
+        frames=frames_there,
+        courses=courses_there,
+        q=q_there,
+        results=cuda.device_array((len(q_there), FRAME_RESULT_SIZE), stream=stream),
+        queue=queue,
+    )
 
 
 def select_frames(frames: FrameTargets, frame: Any) -> tuple[Any, FrameTargets]:

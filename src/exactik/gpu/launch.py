@@ -15,8 +15,7 @@ from exactik.gpu._replacements import find_replacements
 from exactik.gpu._scratch import OwnGoals, ThreadArrays, choose_capacity
 from exactik.gpu._solve_pool import solve_pool
 from exactik.gpu._transfer import (
-    OUT_OF_MEMORY,
-    WARP_SIZE,
+    allocate_or_halve,
     choose_grid,
     count_rows_that_fit,
     flatten,
@@ -138,10 +137,7 @@ def make_slots(batch: Batch) -> list[Slot]:
     count = len(batch.q)
     row_bytes = sum(a.nbytes for a in flatten(batch)) / count
     size = count_rows_that_fit(row_bytes, min(CHUNK_PROBLEMS, count))
-    while True:
-        try:
-            return [Slot(batch, size) for _ in range(2 if size < count else 1)]
-        except cuda.cudadrv.driver.CudaAPIError as error:
-            if error.code != OUT_OF_MEMORY or size <= WARP_SIZE:
-                raise
-            size //= 2
+    slots, _ = allocate_or_halve(
+        lambda fitting: [Slot(batch, fitting) for _ in range(2 if fitting < count else 1)], size
+    )
+    return slots

@@ -65,9 +65,9 @@ C3D = Format(
     up_axis="z",
     states_up_axis=("markers",),
     length_unit="mm",
-    keeps="positions, gaps, names, rate, up axis, frame numbers, other series; read, but not "
-    "written: analog channels, force plates of types 1 to 4",
-    loses="events, subjects, residuals, analog channels, force plates; 24 bits a number",
+    keeps="positions, gaps, names, rate, up axis, frame numbers, other series, analog channels, "
+    "force plates of types 1 to 4, which are written as type 2",
+    loses="events, subjects, residuals; 24 bits a number",
     assumes="zeros are missing; mm if no unit is stated, m if all is within 20",
 )
 TRC = Format(

@@ -9,7 +9,7 @@ from exactik.player._cards import (
     render_pose_card,
     render_skeleton_card,
 )
-from exactik.player._data import encode_scene
+from exactik.player._data import LookLimits, encode_scene
 from exactik.player._page import (
     CONTENT_SECURITY_POLICY,
     dump_json,
@@ -19,7 +19,7 @@ from exactik.player._page import (
     render_player_page,
 )
 from exactik.player._proportions import Point, compute_reach, find_tip, fit_head_sphere
-from exactik.player._scene import MAX_MOTION_BYTES, PlayerScene, compose_scene
+from exactik.player._scene import MAX_MOTION_BYTES, Ghost, PlayerScene, compose_scene
 from exactik.player._shapes import (
     DIAMOND_MESH,
     LIMB_MESH,
@@ -41,7 +41,9 @@ __all__ = [
     "NOTEBOOK_BYTES",
     "SPHERE_MESH",
     "AskedPlace",
+    "Ghost",
     "Limbs",
+    "LookLimits",
     "PlayerScene",
     "Point",
     "Spheres",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from exactik.player._encoding import Block, encode_normals, encode_over_time
 from exactik.player._scene import PlayerScene
 from exactik.player._surface import (
     Part,
+    make_ghost_part,
     make_skin_parts,
     make_stick_part,
     place_part,
@@ -23,7 +24,7 @@ from exactik.spatial import wxyz_from_matrix
 from exactik.typing import Array
 from exactik.visuals import Texture
 
-__all__ = ["encode_scene"]
+__all__ = ["REPORT_LIMITS", "LookLimits", "encode_scene"]
 
 MIN_STEP = (
     2.5e-4  # [m] to which places are rounded: 16 m of a room in 16 bits; noise is 0.1 to 1 mm
@@ -31,17 +32,34 @@ MIN_STEP = (
 MAX_STEPS = 65000  # of a coordinate in 16 bits, with some to spare
 ROTATION_STEPS = 16384  # of a quaternion's component: 0.007° at most
 RIGID = 1e-6  # [m] by which a bone may move in its parent and still be taken as fixed to it
-MAX_SKIN_VERTICES = 30_000  # 0.7 MB as text; a body has 10 000, robots up to some 500 000
-MAX_TEXTURE_BYTES = 600_000  # of all images of a figure, which are stored as they came
 FLOOR_SHARE = 0.35  # of the height of all that is seen: a floor at 0 may be so far off from it
 
 
-def encode_scene(scene: PlayerScene, *, with_skin: bool = True) -> dict[str, Any]:
+class LookLimits(NamedTuple):
+    """How large the look of a figure may be; what is larger is simplified or left out.
+
+    Attributes:
+        vertices: of all its surfaces.
+        image_bytes: of all its images, which are stored as they came.
+    """
+
+    vertices: int
+    image_bytes: int
+
+
+# In a report: 0.7 MB as text. A body has 10 000 vertices, robots up to some 500 000.
+REPORT_LIMITS = LookLimits(vertices=30_000, image_bytes=600_000)
+
+
+def encode_scene(
+    scene: PlayerScene, *, with_skin: bool = True, limits: LookLimits = REPORT_LIMITS
+) -> dict[str, Any]:
     """Return what the script draws, ready for JSON.
 
     Args:
         scene: what is shown.
         with_skin: whether to show the look of the figure, else limbs from joint to joint.
+        limits: of its look.
     """
     block, notes = Block(), []
     low, high = scene.extent
@@ -66,9 +84,17 @@ def encode_scene(scene: PlayerScene, *, with_skin: bool = True) -> dict[str, Any
         data["figure"] = _encode_pose(scene.pose, block, low, step)
         parts = [make_stick_part(scene.pose.skeleton)]
         if with_skin:
-            parts += _choose_skin(scene.pose, notes)
+            parts += _choose_skin(scene.pose, limits, notes)
         data["figure"]["parts"] = [_encode_part(part, block) for part in parts]
-        data["figure"]["margin"] = _measure_margin(scene.pose, parts[-1])
+        data["figure"]["margin"] = max(_measure_margin(scene.pose, part) for part in parts)
+    data["ghosts"] = [
+        {
+            **_encode_pose(ghost.pose, block, low, step),
+            "present": block.add(ghost.present.astype(np.uint8)),
+            "parts": [_encode_part(make_ghost_part(ghost.pose.skeleton), block)],
+        }
+        for ghost in scene.ghosts
+    ]
     return {**data, "notes": notes, "block": block.encode()}
 
 
@@ -144,17 +170,17 @@ def _encode_pose(pose: Pose, block: Block, low: Array, step: float) -> dict[str,
     }
 
 
-def _choose_skin(pose: Pose, notes: list[str]) -> list[Part]:
+def _choose_skin(pose: Pose, limits: LookLimits, notes: list[str]) -> list[Part]:
     """Return the look of a figure as far as it is small enough; what is left out is noted."""
     parts = make_skin_parts(pose.skeleton)
     count = sum(len(part.mesh.vertices) for part in parts)
-    if count > MAX_SKIN_VERTICES:
-        share = MAX_SKIN_VERTICES / count
+    if count > limits.vertices:
+        share = limits.vertices / count
         parts = [simplify_part(part, int(share * len(part.mesh.vertices))) for part in parts]
         left = sum(len(part.mesh.vertices) for part in parts)
         notes.append(f"surface simplified from {count} to {left} vertices")
     images = {id(part.texture): len(part.texture.data) for part in parts if part.texture}
-    if sum(images.values()) > MAX_TEXTURE_BYTES:
+    if sum(images.values()) > limits.image_bytes:
         notes.append(f"images of {sum(images.values()) / 1e6:.1f} MB left out")
         parts = [part._replace(texture=None) for part in parts]
     return parts

@@ -46,12 +46,13 @@ const exactikScene = (() => {
       return [0, 1, 2].map((a) => data.low[a] + data.step * set.places[i + a]);
     };
     scene.measuredAt = (k, m) => at(scene.measured, k, m);
-    if (data.figure) {
-      const f = data.figure, B = f.bones.length;
+    scene.matrices = 0;
+    async function readFigure(f) {
+      const B = f.bones.length, parts = [];
       const rotations = unfold(read(f.rotations), K, true), free = unfold(read(f.places), K, false);
       const slot = new Map(f.free.map((bone, n) => [bone, n]));
       // Rows of T_world_bone of every bone: (B, 3, 4).
-      scene.poseAt = (k) => {
+      const poseAt = (k) => {
         const T = new Float32Array(12 * B);
         for (let b = 0; b < B; b++) {
           let [w, x, y, z] = rotations.subarray(4 * (k * B + b), 4 * (k * B + b) + 4);
@@ -69,10 +70,8 @@ const exactikScene = (() => {
         }
         return T;
       };
-      scene.parts = [];
-      let base = 0;
       for (const part of f.parts) {
-        const decoded = { ...part, base };
+        const decoded = { ...part, base: scene.matrices };
         for (const key of ["maps", "vertices", "normals", "joints", "colours", "weights", "uv"]) {
           if (part[key]) decoded[key] = read(part[key]);
         }
@@ -84,11 +83,14 @@ const exactikScene = (() => {
             decoded.wrap = part.image.wrap;
           } catch { /* an image that the browser cannot read: the colour alone is shown */ }
         }
-        base += part.bones.length;
-        scene.parts.push(decoded);
+        scene.matrices += part.bones.length;
+        parts.push(decoded);
       }
-      scene.matrices = base;
+      return { ...f, poseAt, parts, present: f.present ? read(f.present) : null };
     }
+    if (data.figure) scene.figure = await readFigure(data.figure);
+    scene.ghosts = [];
+    for (const ghost of data.ghosts) scene.ghosts.push(await readFigure(ghost));
     scene.modelAt = (k, m, T) => {
       if (scene.model) return at(scene.model, k, m);
       const b = data.markers.bones[m];

@@ -35,8 +35,8 @@ const exactikGl = (() => {
     if (textured) { vec4 t = texture(image, at); base *= pow(t.rgb, vec3(2.2)); }
     float sky = 0.5 + 0.5 * n.z, head = max(dot(n, towards), 0.0);
     vec3 sun = normalize(towards + vec3(0.0, 0.0, 1.1));
-    vec3 light = mix(vec3(0.30, 0.30, 0.33), vec3(0.62, 0.64, 0.68), sky)
-      + vec3(0.62) * max(dot(n, sun), 0.0) + vec3(0.16) * head;
+    vec3 light = mix(vec3(0.27, 0.27, 0.30), vec3(0.54, 0.56, 0.60), sky)
+      + vec3(0.56) * max(dot(n, sun), 0.0) + vec3(0.14) * head;
     shown = vec4(pow(base * light, vec3(1.0 / 2.2)), opacity);
   }`;
   const POINT_VERTEX = `#version 300 es

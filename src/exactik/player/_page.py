@@ -7,7 +7,7 @@ from html import escape
 from importlib import resources
 from typing import Any
 
-from exactik.player._data import encode_scene
+from exactik.player._data import REPORT_LIMITS, LookLimits, encode_scene
 from exactik.player._scene import PlayerScene
 from exactik.player._still import render_still
 
@@ -60,15 +60,24 @@ def read_player_style() -> str:
     return _read_resource("_player.css")
 
 
-def render_player_page(scene: PlayerScene) -> str:
-    """Return a page that plays a scene without a server or a network."""
+def render_player_page(
+    scene: PlayerScene, *, limits: LookLimits = REPORT_LIMITS, plays: bool = False
+) -> str:
+    """Return a page that plays a scene without a server or a network.
+
+    Args:
+        scene: what is shown.
+        limits: of the figure's look.
+        plays: whether it plays when it is opened.
+    """
+    data = {**encode_scene(scene, limits=limits), "plays": plays}
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(CONTENT_SECURITY_POLICY)}">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<title>{escape(scene.name)}</title><style>\n{read_player_style()}{PAGE_STYLE}</style>"
         f'</head><body><div class="player">{render_still(scene)}</div>'
-        f'<script type="application/json" id="data">{dump_json(encode_scene(scene))}</script>'
+        f'<script type="application/json" id="data">{dump_json(data)}</script>'
         f"<script>\n{read_player_script()}{BOOT}</script></body></html>\n"
     )
 

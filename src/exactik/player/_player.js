@@ -44,10 +44,11 @@ const exactikPlayer = (() => {
     const canvas = make("canvas"), view = make("div", "view"), K = scene.count, M = scene.markers.names.length;
     const gl = exactikGl.create(canvas);
     if (!gl) throw new Error("no WebGL 2");
-    const parts = (scene.parts || []).map(gl.addPart);
+    const parts = scene.figure ? scene.figure.parts.map(gl.addPart) : [];
+    const ghosts = scene.ghosts.map((ghost) => ({ ...ghost, parts: ghost.parts.map(gl.addPart) }));
     const hasSkin = parts.some((part) => part.kind === "skin");
     let now = 0, frame = -1, playing = false, look = hasSkin ? "skin" : "sticks", speed = 1;
-    let follow = true, showMarkers = true, marked = -1, theme = null;
+    let follow = true, showMarkers = true, showGhosts = true, marked = -1, theme = null;
     const listeners = [];
 
     // --- what is where, over all frames
@@ -55,7 +56,7 @@ const exactikPlayer = (() => {
     const bones = scene.figure ? scene.figure.bones.length : 0;
     const centres = [], worst = new Float32Array(K), worstMarker = new Int32Array(K).fill(-1), radii = [];
     for (let k = 0; k < K; k++) {
-      const T = bones > 0 ? scene.poseAt(k) : null, points = [];
+      const T = bones > 0 ? scene.figure.poseAt(k) : null, points = [];
       for (let b = 0; b < bones; b++) points.push([T[12 * b + 3], T[12 * b + 7], T[12 * b + 11]]);
       for (let m = 0; m < M; m++) {
         const seen = scene.measuredAt(k, m);
@@ -158,15 +159,20 @@ const exactikPlayer = (() => {
       const { clip, back, target } = eyeMatrix();
       gl.begin(colours.ground);
       gl.drawLines(gridLines(target, colours.grid), clip);
-      const T = bones > 0 ? scene.poseAt(now) : null;
+      const T = bones > 0 ? scene.figure.poseAt(now) : null, all = new Float32Array(12 * scene.matrices);
+      const place = (own, pose) => {
+        for (const part of own) part.bones.forEach((bone, p) => multiply(pose, 12 * bone, part.maps, 12 * p, all, 12 * (part.base + p)));
+      };
+      const present = showGhosts ? ghosts.filter((ghost) => ghost.present[now]) : [];
+      if (T) place(parts, T);
+      for (const ghost of present) place(ghost.parts, ghost.poseAt(now));
+      if (scene.matrices > 0) gl.setBones(all, scene.matrices);
       if (T) {
-        const all = new Float32Array(12 * scene.matrices);
-        for (const part of parts) part.bones.forEach((bone, p) => multiply(T, 12 * bone, part.maps, 12 * p, all, 12 * (part.base + p)));
-        gl.setBones(all, scene.matrices);
         const through = look === "both";
         for (const part of parts) if (part.kind === "sticks" && look !== "skin") gl.drawPart(part, clip, back, 1);
         for (const part of parts) if (part.kind === "skin" && look !== "sticks") gl.drawPart(part, clip, back, through ? 0.4 : 1);
       }
+      for (const ghost of present) for (const part of ghost.parts) gl.drawPart(part, clip, back, 0.99);
       drawMarkers(clip, T, colours, scale);
       drawStrip(colours, scale);
     }
@@ -322,6 +328,15 @@ const exactikPlayer = (() => {
       markers.setAttribute("aria-pressed", "true");
       more.append(markers);
     }
+    if (ghosts.length > 0) {
+      const toggle = button("ghosts", "Show or hide the other figures", () => {
+        showGhosts = !showGhosts;
+        toggle.setAttribute("aria-pressed", String(showGhosts));
+        redraw();
+      });
+      toggle.setAttribute("aria-pressed", "true");
+      more.append(toggle);
+    }
     if (hasErrors && K > 1) {
       bar.append(button("worst frame", "Go to the frame of the largest error", () => {
         setPlaying(false);
@@ -419,6 +434,7 @@ const exactikPlayer = (() => {
     window.addEventListener("afterprint", draw);
     seek(scene.first, { quiet: true });
     draw();
+    if (scene.plays) setPlaying(true);
     return {
       seek: (t) => { setPlaying(false); seek(t); },
       redraw,

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from exactik.errors import UsageError
 from exactik.model import Pose, Skeleton
 from exactik.motion import Markers, Motion, axes_matrix, cyclic_axes
-from exactik.typing import Array, IntArray
+from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = [
     "MAX_MOTION_BYTES",
+    "Ghost",
     "PlayerScene",
     "choose_frames",
     "compose_scene",
@@ -25,6 +27,18 @@ __all__ = [
 # minute of 27 bones and 41 markers at 30 Hz takes 0.8 MB, and a report shall stay below 3 MB.
 MAX_MOTION_BYTES = 1_600_000
 ROTATION_BYTES, POINT_BYTES = 8, 6  # of a bone's rotation, and of a place, in a frame
+
+
+class Ghost(NamedTuple):
+    """Another figure at the same frames.
+
+    Attributes:
+        pose: of it in the frames that are shown; any where it has none.
+        present: whether it has one, (K,).
+    """
+
+    pose: Pose
+    present: BoolArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +56,7 @@ class PlayerScene:
         marker_bones: bone on which the figure has each marker, −1 where it has none, (M,).
         marker_points: place of each on its bone [m], (M, 3), or (K, M, 3) if it differs by frame.
         first: frame that is shown at first.
+        ghosts: other figures, shown pale.
     """
 
     name: str
@@ -54,6 +69,7 @@ class PlayerScene:
     marker_bones: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     marker_points: Array = field(default_factory=lambda: np.empty((0, 3)))
     first: int = 0
+    ghosts: tuple[Ghost, ...] = ()
 
     @cached_property
     def model_markers(self) -> Array:
@@ -70,14 +86,17 @@ class PlayerScene:
     @cached_property
     def extent(self) -> tuple[Array, Array]:
         """Lower and upper corner of all that is seen [m, world], (3,) each."""
-        parts = [self.measured.reshape(-1, 3)]
-        if self.pose is not None:
-            parts.append(self.pose.positions.reshape(-1, 3))
-        points = np.concatenate(parts)
-        points = points[np.isfinite(points).all(axis=1)]
-        if len(points) == 0:
+        parts = [self.measured] if self.pose is None else [self.measured, self.pose.positions]
+        parts += [ghost.pose.positions for ghost in self.ghosts]
+        low, high = np.full(3, np.nan), np.full(3, np.nan)
+        for places in parts:
+            for axis in range(3 if places.size > 0 else 0):  # far quicker than all three at once
+                values = places[..., axis].ravel()
+                low[axis] = np.fmin(low[axis], np.fmin.reduce(values))
+                high[axis] = np.fmax(high[axis], np.fmax.reduce(values))
+        if not np.isfinite(low).all():
             return np.zeros(3), np.ones(3)
-        return points.min(axis=0), points.max(axis=0)
+        return low, high
 
     def index_of(self, frame: int) -> int:
         """Return which of `frames` is nearest to a frame."""

@@ -20,6 +20,7 @@ __all__ = [
     "SKIN",
     "STICKS",
     "Part",
+    "make_ghost_part",
     "make_skin_parts",
     "make_stick_part",
     "place_part",
@@ -28,6 +29,7 @@ __all__ = [
 
 SKIN, STICKS = "skin", "sticks"
 LIMB_COLOUR, JOINT_COLOUR = (0.209, 0.254, 0.332), (0.069, 0.089, 0.127)  # linear
+GHOST_COLOUR, GHOST_OPACITY = (0.093, 0.262, 0.815), 0.55  # linear
 FIRST_CELLS = (
     2.0  # of a grid over the root of the vertices that may be left: too fine for any surface
 )
@@ -58,6 +60,13 @@ class Part(NamedTuple):
     colours: Array
     opacity: float = 1.0
     texture: Texture | None = None
+
+
+def make_ghost_part(skeleton: Skeleton) -> Part:
+    """Return limbs from joint to joint, pale blue, for a figure beside another."""
+    part = make_stick_part(skeleton)
+    colours = np.tile(GHOST_COLOUR, (len(part.colours), 1))
+    return part._replace(colours=colours, opacity=GHOST_OPACITY)
 
 
 def make_stick_part(skeleton: Skeleton) -> Part:

@@ -338,11 +338,37 @@ def test_npz_keeps_channels_and_plates(tmp_path):
 
 def test_conversion_says_what_is_lost(tmp_path):
     path, _ = make_file(tmp_path)
-    for suffix, name in {".trc": "TRC", ".csv": "CSV", ".c3d": "C3D"}.items():
+    for suffix, name in {".trc": "TRC", ".csv": "CSV"}.items():
         lost = ik.convert(path, tmp_path / f"out{suffix}").lost
         assert f"6 analog channels at 400 Hz: {name} is written without" in lost
         assert f"1 force plate: {name} is written without" in lost
     assert ik.convert(path, tmp_path / "out.npz").lost == ()
+    assert not any("written without" in text for text in ik.convert(path, tmp_path / "o.c3d").lost)
+    lost = ik.convert(path, tmp_path / "slow.c3d", output_rate=33.0).lost  # 12.1 samples a frame
+    assert "6 analog channels at 400 Hz: C3D is written without" in lost
+    assert "1 force plate: C3D is written without" in lost
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("unit", ["mm", "m"])
+def test_c3d_keeps_channels_and_what_plates_measured(kind, unit, tmp_path):
+    path, _ = make_file(tmp_path, kind)
+    markers = ik.load_markers(path).between(0.01, 0.04).turned("YZX")
+    markers.save(tmp_path / "once.c3d", length_unit=unit)
+    once = ik.load_markers(tmp_path / "once.c3d")
+    once.save(tmp_path / "twice.c3d", length_unit=unit)
+    twice = ik.load_markers(tmp_path / "twice.c3d")
+    assert markers.analog is not None and once.analog is not None and twice.analog is not None
+    assert once.analog.labels[: len(markers.analog.labels)] == markers.analog.labels
+    assert twice.analog.labels == once.analog.labels  # none were added
+    assert once.analog.rate == markers.analog.rate and not any("CHANNEL" in n for n in once.notes)
+    for label in markers.analog.labels:
+        expected = markers.analog.channel(label)
+        np.testing.assert_allclose(once.analog.channel(label), expected, rtol=1e-6, atol=1e-6)
+    for again in (once, twice):
+        for name in ("corners", "force", "moment", "centre_of_pressure"):
+            mine, its = (getattr(m.force_plates[0], name) for m in (markers, again))
+            np.testing.assert_allclose(its, mine, atol=2e-4)
 
 
 def test_inspection_tells_channels_and_plates(tmp_path):

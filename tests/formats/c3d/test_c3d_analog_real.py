@@ -99,3 +99,19 @@ def test_who_walks_over_a_plate_is_pushed_up_and_stays_on_it(name, least, shared
         low, high = plate.corners.min(axis=0) - 0.002, plate.corners.max(axis=0) + 0.002
         places = plate.centre_of_pressure[force > 0.1 * force.max()]
         assert ((places >= low) & (places <= high)).all()
+
+
+def test_ezc3d_reads_what_is_written(shared_data, tmp_path):
+    ezc3d = pytest.importorskip("ezc3d")
+    markers = load(QUICK[0])
+    markers.save(tmp_path / "written.c3d")
+    twin = ezc3d.c3d(str(tmp_path / "written.c3d"), extract_forceplat_data=True)["data"]
+    assert markers.analog is not None
+    ours = markers.analog.values
+    np.testing.assert_allclose(twin["analogs"][0].T[:, : ours.shape[1]], ours, rtol=1e-6, atol=1e-5)
+    plate, its = markers.force_plates[0], twin["platform"][0]
+    np.testing.assert_allclose(its["force"].T, plate.force, atol=1e-3)
+    np.testing.assert_allclose(1e-3 * its["moment"].T, plate.moment, atol=1e-3)
+    loaded = np.isfinite(plate.centre_of_pressure[:, 0])
+    place = 1e-3 * its["center_of_pressure"].T[loaded]
+    np.testing.assert_allclose(place, plate.centre_of_pressure[loaded], atol=1e-5)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from exactik.errors import FileError
 from exactik.io._files import make_unique, open_atomic
 from exactik.io._units import require_named_unit
+from exactik.io.c3d._analog_words import AnalogWords, pack_analog
 from exactik.io.c3d._parameters import BLOCK, MAX_UINT16
 from exactik.io.c3d._read import COMPUTED_GROUPS, POINT_KINDS
 from exactik.motion import Markers
@@ -28,7 +29,8 @@ def write_c3d(
     """Write markers, and what else the recording has, to a file.
 
     A missing marker is at (0, 0, 0) with residual −1. `others` become points as well, listed by
-    their kind. Notes and metadata are not written.
+    their kind. Analog channels and force plates are written where a frame has a whole number of
+    their samples, plates as type 2, see `pack_analog`. Notes and metadata are not written.
 
     Args:
         markers: what to write; coordinates keep 24 bits.
@@ -45,28 +47,34 @@ def write_c3d(
         raise FileError(path, f"the first frame is {markers.first_frame}; C3D counts from 0")
     if len(labels) > MAX_UINT16:
         raise FileError(path, f"{len(labels)} points; C3D holds {MAX_UINT16}")
-    section = _pack_parameters(path, markers, labels, unit, data_block=0)
+    analog = pack_analog(markers, metres)
+    in_frame = analog.samples * len(analog.labels)
+    if in_frame > MAX_UINT16:
+        raise FileError(path, f"{in_frame} analog samples a frame; C3D holds {MAX_UINT16}")
+    section = _pack_parameters(path, markers, labels, unit, analog, data_block=0)
     data_block = 2 + len(section) // BLOCK  # known only when the section has its size
-    section = _pack_parameters(path, markers, labels, unit, data_block)
+    section = _pack_parameters(path, markers, labels, unit, analog, data_block)
     header = struct.pack(
         "<BB5HfHHf",
         2,  # block of the parameters
         0x50,
         len(labels),
-        0,  # analog samples
+        in_frame,
         min(first, MAX_UINT16),
         min(last, MAX_UINT16),
         0,  # gaps that were filled
         -1.0,  # scale: negative for floats
         data_block,
-        1,  # analog samples of one channel
+        analog.samples,
         markers.rate,
     )
+    words = points.reshape(len(markers), 4 * len(labels))
+    words = np.concatenate([words, analog.values.reshape(len(markers), in_frame)], axis=1)
     with open_atomic(path, "wb") as file:
         file.write(header.ljust(BLOCK, b"\0"))
         file.write(section)
-        file.write(points.tobytes())
-        file.write(b"\0" * (-points.nbytes % BLOCK))
+        file.write(words.astype("<f4").tobytes())
+        file.write(b"\0" * (-4 * words.size % BLOCK))
 
 
 def _pack_points(path: str, markers: Markers, metres: float) -> NDArray[np.float32]:
@@ -84,7 +92,12 @@ def _pack_points(path: str, markers: Markers, metres: float) -> NDArray[np.float
 
 
 def _pack_parameters(
-    path: str, markers: Markers, labels: Sequence[str], unit: str, data_block: int
+    path: str,
+    markers: Markers,
+    labels: Sequence[str],
+    unit: str,
+    analog: AnalogWords,
+    data_block: int,
 ) -> bytes:
     """Return the section of parameters, in whole blocks."""
     count, first = len(markers), markers.first_frame
@@ -115,12 +128,8 @@ def _pack_parameters(
         point += _pack_texts(path, COMPUTED_GROUPS[0], markers.computed)
     groups = {
         "POINT": point,
-        "ANALOG": [
-            _pack_numbers("USED", 0),
-            _pack_numbers("GEN_SCALE", 1.0),
-            _pack_numbers("RATE", markers.rate),
-        ],
-        "FORCE_PLATFORM": [_pack_numbers("USED", 0)],
+        "ANALOG": _pack_analog_parameters(path, analog, markers.rate),
+        "FORCE_PLATFORM": _pack_plate_parameters(analog),
         "MANUFACTURER": [_pack_text("COMPANY", "exactik"), _pack_text("SOFTWARE", "exactik")],
     }
     if count > 0 and first + count - 1 > MAX_UINT16:
@@ -138,6 +147,47 @@ def _pack_parameters(
     if blocks > 255:
         raise FileError(path, f"names take {len(records)} bytes; C3D has room for {255 * BLOCK}")
     return (bytes([1, 0x50, blocks, 84]) + records).ljust(blocks * BLOCK, b"\0")
+
+
+def _pack_analog_parameters(path: str, analog: AnalogWords, rate: float) -> list[tuple[str, bytes]]:
+    """Return what the file says of its channels: values are as they are stored."""
+    count = len(analog.labels)
+    parameters = [
+        _pack_numbers("USED", count),
+        _pack_numbers("GEN_SCALE", 1.0),
+        _pack_numbers("RATE", float(analog.samples * rate)),
+    ]
+    if count > 0:
+        parameters += [
+            *_pack_texts(path, "LABELS", analog.labels),
+            *_pack_texts(path, "UNITS", analog.units),
+            _pack_numbers("SCALE", *([1.0] * min(count, 255))),
+            _pack_numbers("OFFSET", *([0] * min(count, 255))),
+        ]
+    return parameters
+
+
+def _pack_plate_parameters(analog: AnalogWords) -> list[tuple[str, bytes]]:
+    """Return what the file says of its force plates, all of type 2."""
+    plates = analog.plates
+    parameters = [_pack_numbers("USED", len(plates))]
+    if len(plates) > 0:
+        corners = np.concatenate([plate.corners.ravel() for plate in plates])
+        channels = [number for plate in plates for number in plate.channels]
+        parameters += [
+            ("TYPE", _pack_array([2] * len(plates), (len(plates),), "H")),
+            ("CORNERS", _pack_array(corners.tolist(), (3, 4, len(plates)), "f")),
+            ("ORIGIN", _pack_array([0.0] * 3 * len(plates), (3, len(plates)), "f")),
+            ("CHANNEL", _pack_array(channels, (6, len(plates)), "H")),
+            ("ZERO", _pack_array([0, 0], (2,), "H")),
+        ]
+    return parameters
+
+
+def _pack_array(values: Sequence[float], shape: tuple[int, ...], letter: str) -> bytes:
+    """Return contents of a parameter with several indices, the first one fastest."""
+    head = bytes([4 if letter == "f" else 2, len(shape), *shape])
+    return head + struct.pack(f"<{len(values)}{letter}", *values) + b"\0"
 
 
 def _pack_record(ident: int, name: str, contents: bytes) -> bytes:

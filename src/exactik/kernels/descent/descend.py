@@ -20,8 +20,8 @@ less than a tenth of the cost. Then the residual is going to zero, where the two
 Gauss–Newton's is never indefinite (after Fletcher and Xu). Far away the exact curvature finds more
 of the solutions: where it is not positive definite on the free dofs, damping makes it so.
 
-Where the gradient shrinks so fast that the next step should be the last, its trial is evaluated to
-the gradient only, which is all that ending takes; if it was not the last, curvature follows.
+Where a step is so short that it should be the last, its trial is evaluated to the gradient only,
+which is all that ending takes; if it was not the last, curvature follows.
 """
 
 from __future__ import annotations
@@ -197,7 +197,6 @@ def judge_trial(pattern, box, options, q, value, g, H, descent):
     )
     if state[EVALUATED_ORDER] > GRADIENT:
         update_scale(pattern, box, options, H, descent)
-    previous_gradient = state[PROJECTED_GRADIENT]
     state[PROJECTED_GRADIENT] = relative_projected_gradient(
         g, descent.active_set, descent.max_curvature, state[COST]
     )
@@ -219,10 +218,6 @@ def judge_trial(pattern, box, options, q, value, g, H, descent):
             vanishing = purpose == FOR_STEP and value < VANISHING_COST_RATIO * best_cost
             state[REQUESTED_ORDER] = GAUSS_NEWTON if vanishing else EXACT
         state[PURPOSE], state[REJECTED_TRIALS] = FOR_STEP, 0.0
-        if options[RULE] == DAMPED and purpose == FOR_STEP:
-            shrinking = state[PROJECTED_GRADIENT] / previous_gradient
-            if shrinking * state[PROJECTED_GRADIENT] <= options[GRADIENT_TOLERANCE]:
-                state[REQUESTED_ORDER] = GRADIENT
         return NEW_STEP
     return NOTHING
 

@@ -7,11 +7,13 @@ import math
 import numpy as np
 
 from exactik.kernels.calculus.joint_blocks import quadratic_form
-from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
+from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, GRADIENT
 from exactik.kernels.descent.options import (
     CURVATURE,
+    DAMPED,
     FLETCHER,
     GRADIENT_DESCENT,
+    GRADIENT_TOLERANCE,
     HYBRID,
     INITIAL_DAMPING,
     LINE_SEARCH,
@@ -20,6 +22,8 @@ from exactik.kernels.descent.options import (
     TRUST_REGION,
 )
 from exactik.kernels.descent.state import (
+    ACCEPTED_LARGEST_ENTRY,
+    COST,
     DAMPING,
     DAMPING_GROWTH,
     EVALUATED_LAYOUT,
@@ -29,6 +33,7 @@ from exactik.kernels.descent.state import (
     IS_CONVEX,
     LINEAR_REDUCTION,
     PREDICTED_REDUCTION,
+    PROJECTED_GRADIENT,
     PURPOSE,
     REQUESTED_ORDER,
     STALLED,
@@ -176,20 +181,44 @@ def propose_model_step(joints, pattern, box, options, q, g, H, S, P, descent):
                 joints, pattern, box.coordinate, layout, q, g, H, S, P, damping, descent
             )
             has_step = smallest_pivot > 0.0
-        if has_step and complete_model_step(joints, pattern, box, damping, g, H, S, P, descent):
+        if has_step and complete_model_step(
+            joints, pattern, box, options, damping, g, H, S, P, descent
+        ):
             return
         damping = shorten_model_step(box, rule, damping, q, g, descent)
     abandon_model_step(options, state)
 
 
 @jit_forceinline
-def complete_model_step(joints, pattern, box, damping, g, H, S, P, descent):
+def should_be_last(options, damping, descent):
+    """Return whether the gradient after descent.step should be within the tolerance.
+
+    It has two parts. By the model, from (H + μD) s = −g, it is  g + H s = −μ D s.  What the model
+    leaves out is of the order |s|²: the step before left the gradient that there is now.
+    """
+    state, tolerance = descent.state, options[GRADIENT_TOLERANCE]
+    longest, longest_before = state[STEP_LARGEST_ENTRY], state[ACCEPTED_LARGEST_ENTRY]
+    unmodelled = state[PROJECTED_GRADIENT] * longest * longest
+    if unmodelled >= tolerance * longest_before * longest_before:
+        return False
+    bound = tolerance * tolerance * 2.0 * state[COST]
+    for i in range(descent.step.shape[0]):
+        left = damping * descent.scale[i] * descent.step[i]
+        if left * left > bound * descent.max_curvature[i]:
+            return False
+    return True
+
+
+@jit_forceinline
+def complete_model_step(joints, pattern, box, options, damping, g, H, S, P, descent):
     """Return whether the model predicts that descent.step lowers the cost; if so, take it."""
     state = descent.state
     layout = np.int64(state[EVALUATED_LAYOUT])
     state[STEP_NORM] *= limit_rotation(box, descent.step)
     if not predict_reduction(joints, pattern, layout, g, H, S, P, descent) > 0.0:
         return False
+    if options[RULE] == DAMPED and should_be_last(options, damping, descent):
+        state[REQUESTED_ORDER] = GRADIENT
     convex = state[EVALUATED_ORDER] == EXACT and damping == 0.0
     state[IS_CONVEX] = 1.0 if convex else 0.0
     state[STEP_LENGTH] = 1.0

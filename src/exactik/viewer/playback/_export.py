@@ -13,11 +13,13 @@ import numpy as np
 from exactik.errors import FileError, UsageError
 from exactik.io import open_atomic, save_motion
 from exactik.io.formats import BVH, GLB, NPZ
+from exactik.model import Pose
 from exactik.pipeline import write_motion
+from exactik.player import Ghost, LookLimits, PlayerScene, render_player_page
 from exactik.report import render_report
-from exactik.typing import IntArray
+from exactik.typing import Array, IntArray
 from exactik.viewer.page import add_driver, start_guarded_server, stop_server
-from exactik.viewer.playback._data import PlaybackData
+from exactik.viewer.playback._data import PlaybackData, TimeAligned
 from exactik.viewer.playback._scene import PlayScene
 
 __all__ = [
@@ -32,6 +34,8 @@ __all__ = [
 ]
 
 FPS = 30.0
+# A file of its own may be larger than a report: characters with their images, robots as they are.
+LOOK_LIMITS = LookLimits(vertices=300_000, image_bytes=20_000_000)
 SUFFIXES = (".html", ".htm", GLB.suffix)
 MOTION_SUFFIXES = (BVH.suffix, NPZ.suffix)
 REPORT_ENDING = "-report.html"  # of the name of a file
@@ -65,12 +69,20 @@ def render_html(
 ) -> str:
     """Return a page that plays without a server or a network.
 
+    Figures are shown by our own player; markers alone and force plates by the page of the viewer,
+    which knows their trails and forces, in four times the bytes.
+
     Args:
         playback: what is shown: figure, ghosts, markers.
         fps: frames a second, at most those of the motion.
         progress: called with the number of frames done, and of all.
     """
     frames, rate = choose_frames(len(playback), playback.rate, fps)
+    if playback.has_figure and not _has_force_plates(playback):
+        scene = _compose_player_scene(playback, frames)
+        if progress is not None:
+            progress(len(frames), len(frames))
+        return render_player_page(scene, limits=LOOK_LIMITS, plays=True)
     # A private server: the page replays the messages that its clients would get.
     server = start_guarded_server(label=playback.title)
     try:
@@ -86,6 +98,63 @@ def render_html(
         return add_driver(serializer.as_html())
     finally:
         stop_server(server)
+
+
+def _compose_player_scene(playback: PlaybackData, frames: IntArray) -> PlayerScene:
+    """Return figure, ghosts and markers at some frames.
+
+    Args:
+        playback: what is shown; it has a figure.
+        frames: which, ascending, (K,).
+    """
+    shown = [playback.frame_with_pose(int(frame)) for frame in frames]
+    names = () if playback.recorded is None else playback.recorded.content.names
+    bones, points = _place_markers(playback, names, frames)
+    return PlayerScene(
+        name=playback.title,
+        rate=playback.rate,
+        length=len(playback),
+        frames=frames,
+        pose=playback.skeleton.forward(playback.figure_motion.q[shown]),
+        measured=np.array([playback.targets(int(frame)) for frame in frames]),
+        marker_names=names,
+        marker_bones=bones,
+        marker_points=points,
+        first=int(frames[0]),
+        ghosts=tuple(_make_ghost(playback, timed, frames) for timed in playback.references),
+    )
+
+
+def _place_markers(
+    playback: PlaybackData, names: tuple[str, ...], frames: IntArray
+) -> tuple[IntArray, Array]:
+    """Return bone, −1 for none, (M,), and place on it [m], (M, 3) or (K, M, 3), of each marker."""
+    bones, points = np.full(len(names), -1, dtype=np.int64), np.zeros((len(names), 3))
+    columns = [names.index(name) for name in playback.marker_matches]
+    for column, name in zip(columns, playback.names, strict=True):
+        bone, points[column] = playback.skeleton.marker(name)
+        bones[column] = playback.skeleton.bone_index(bone)
+    if playback.track is not None:
+        own = playback.track.marker_points
+        moving = np.tile(points, (len(frames) if len(own) > 1 else 1, 1, 1))
+        moving[:, columns] = own[frames] if len(own) > 1 else own
+        points = moving if len(own) > 1 else moving[0]
+    return bones, points
+
+
+def _make_ghost(playback: PlaybackData, timed: TimeAligned, frames: IntArray) -> Ghost:
+    q = timed.content.q
+    at = [timed.frame_at(int(frame) / playback.rate) for frame in frames]
+    present = np.array([t is not None and bool(np.isfinite(q[t]).all()) for t in at])
+    any_pose = int(np.argmax(np.isfinite(q).all(axis=1)))
+    rows = [t if there else any_pose for t, there in zip(at, present, strict=True)]
+    pose = timed.content.skeleton.forward(q[rows])
+    to_the_left = np.array([0.0, playback.aside, 0.0])
+    return Ghost(Pose(pose.skeleton, pose.positions + to_the_left, pose.rotations), present)
+
+
+def _has_force_plates(playback: PlaybackData) -> bool:
+    return playback.recorded is not None and len(playback.recorded.content.force_plates) > 0
 
 
 def encode_playback(

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from exactik.errors import FileError
 from exactik.io._files import open_atomic
 from exactik.io._notes import Notes
 from exactik.io._xml import Element
@@ -76,9 +77,12 @@ class GenericModel:
         with tempfile.TemporaryDirectory() as folder:
             scaled_path = os.path.join(folder, "scaled.osim")
             self.save(scaled_path, "")
-            scaled = read_model(scaled_path, self.notes)
-            root = read_document(scaled_path, self.notes, "Model").root
-            self._after = measure_paths(root, scaled, self.notes)
+            try:
+                scaled = read_model(scaled_path, self.notes)
+                root = read_document(scaled_path, self.notes, "Model").root
+                self._after = measure_paths(root, scaled, self.notes)
+            except FileError as error:
+                raise error.about(self.path) from None
         return scaled
 
     def save(self, path: str, name: str) -> None:

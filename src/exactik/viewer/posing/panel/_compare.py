@@ -79,7 +79,11 @@ def make_cost_curves(results: dict[str, Result], steps: int = 60) -> tuple[np.nd
 
 
 class ComparePanel:
-    """A button, a table and a plot."""
+    """A button, a table and a plot.
+
+    Attributes:
+        seen: whether its tab is; the poses are shown only then.
+    """
 
     def __init__(self, server: Any, session: PosingSession):
         """Add the widgets to a viser server."""
@@ -104,7 +108,7 @@ class ComparePanel:
         self._text = gui.add_markdown("")
         self._overlay: Any = None
         self._busy = threading.Lock()
-        self._seen = False
+        self.seen = False
 
         @self._poses.on_update
         async def _(_: Any) -> None:
@@ -134,12 +138,12 @@ class ComparePanel:
 
     def set_tab(self, tab: str) -> None:
         """Show the poses only while their tab is seen."""
-        self._seen = tab == TAB
+        self.seen = tab == TAB
         self._show_overlay()
 
     def _show_overlay(self) -> None:
         if self._overlay is not None:
-            self._overlay.visible = bool(self._poses.value) and self._seen
+            self._overlay.visible = bool(self._poses.value) and self.seen
 
     def clear(self) -> None:
         """Remove the poses: the goals have changed."""
@@ -152,5 +156,5 @@ class ComparePanel:
         colours = [[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in SOLVER_COLOURS]
         poses = [result.q for result in results.values()]
         self._overlay = add_translucent_poses(self.server, self.session.skeleton, poses, colours)
-        self._seen = True  # somebody has just asked for them
+        self.seen = True  # somebody has just asked for them
         self._show_overlay()

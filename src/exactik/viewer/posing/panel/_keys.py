@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from exactik.errors import ExactikError, one_line
+from exactik.errors import ExactikError, FileError, one_line
 from exactik.motion import Motion
 from exactik.typing import Array
 from exactik.viewer._limits import compute_limit_state
@@ -60,12 +60,16 @@ class KeyPanel:
         self.server, self.worker = server, worker
         self.keys, self.clock = Keyframes(session.skeleton), PlayClock()
         self.on_change: Callable[[], None] = lambda: None
-        self._handles, self._timeline, self._onion = handles, timeline, OnionSkins(server)
+        self._handles, self._timeline, self._onion = (
+            handles,
+            timeline,
+            OnionSkins(server, session.skeleton),
+        )
         self._stop = threading.Event()
         self._playing: threading.Thread | None = None
         timeline.on_command(self._post)
         gui = server.gui
-        self.time = gui.add_number("time [s]", 0.0, min=0.0, step=0.1)
+        self.time = gui.add_number("time [s]", 0.0, min=0.0, step=0.01)
         self.text = gui.add_markdown("no keys")
         rows = (("add", "delete", "mirror key"), ("previous key", "next key"), ("play or pause",))
         groups = [gui.add_button_group("", row) for row in rows]
@@ -100,7 +104,8 @@ class KeyPanel:
 
         @load.on_upload
         def _(event: Any) -> None:
-            self._show_errors(lambda: self._load(event.target.value.content))
+            file = event.target.value
+            self._show_errors(lambda: self._load(file.name, file.content))
 
     def _add_command(self, gui: Any, command: str, key: str) -> None:
         name = "Add key" if command == "add" else command.capitalize()
@@ -230,11 +235,15 @@ class KeyPanel:
             for written in sorted(Path(folder).iterdir()):  # an .amc comes with its .asf
                 client.send_file_download(written.name, written.read_bytes(), save_immediately=True)
 
-    def _load(self, content: bytes) -> None:
+    def _load(self, name: str, content: bytes) -> None:
+        """Load keys from a file of the user, whose name errors have."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "keys.json")
             Path(path).write_bytes(content)
-            self.keys.replace(Keyframes.load(path, self.keys.skeleton))
+            try:
+                self.keys.replace(Keyframes.load(path, self.keys.skeleton))
+            except FileError as error:
+                raise error.about(name) from None
         self.refresh()
 
     def refresh(self) -> None:

@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from exactik.model import Skeleton
 from exactik.viewer.keyframes import Key, Keyframes
-from exactik.viewer.page import GHOST_COLOUR, MARKER_COLOUR, add_translucent_poses
+from exactik.viewer.page import GHOST_COLOUR, MARKER_COLOUR, FigureScene, add_translucent_poses
 
 __all__ = ["ONION_CHOICES", "OnionSkins", "choose_keys"]
 
 NEIGHBOURS, ALL, NONE = ONION_CHOICES = ("neighbours", "all", "none")
 BEFORE_COLOUR, AFTER_COLOUR = GHOST_COLOUR, MARKER_COLOUR
+GHOST_OPACITY = 0.25  # of a neighbour; two of them and the figure must all be told apart
 MAX_SHOWN_KEYS = 30  # more would hide each other
 SAME_TIME_S = 1e-3  # a key so near to the playhead is the pose itself
 
@@ -29,30 +31,54 @@ def choose_keys(keys: tuple[Key, ...], time: float, choice: str) -> list[tuple[K
 
 
 class OnionSkins:
-    """Ghosts of neighbouring keys, blue before the playhead and green after it, or of all keys."""
+    """Ghosts of neighbouring keys, blue before the playhead and green after it, or of all keys.
 
-    def __init__(self, server: Any):
+    Two neighbours are whole figures, with their skins; all keys are sticks.
+    """
+
+    def __init__(self, server: Any, skeleton: Skeleton):
         """Begin with none."""
-        self._server, self._ghosts = server, None
+        self._server, self._skeleton = server, skeleton
+        self._sticks: Any = None
+        self._figures: dict[bool, FigureScene] = {}
         self._shown: tuple[object, ...] = ()
 
     def show(self, keys: Keyframes, time: float, choice: str) -> None:
         """Show the keys that belong to a time [s], in the poses that locks leave them."""
         chosen = choose_keys(keys.solved_keys().keys, time, choice)
-        shown = tuple((id(key.q), before) for key, before in chosen)
+        shown = (choice, *((id(key.q), before) for key, before in chosen))
         if shown == self._shown:
             return
         self.clear()
         self._shown = shown
-        if len(chosen) > 0:
+        if choice == ALL and len(chosen) > 0:
             colours = [BEFORE_COLOUR if before else AFTER_COLOUR for _, before in chosen]
             poses = [np.array(key.q) for key, _ in chosen]
-            self._ghosts = add_translucent_poses(
-                self._server, keys.skeleton, poses, colours, "/keys"
+            self._sticks = add_translucent_poses(
+                self._server, self._skeleton, poses, colours, "/keys"
             )
+        elif choice == NEIGHBOURS:
+            for key, before in chosen:
+                figure = self._get_figure(before)
+                with self._server.atomic():
+                    figure.draw(self._skeleton.forward(key.q))
+                    figure.node.visible = True
 
     def clear(self) -> None:
         """Remove all ghosts."""
-        if self._ghosts is not None:
-            self._ghosts.remove()
-        self._ghosts, self._shown = None, ()
+        if self._sticks is not None:
+            self._sticks.remove()
+            self._sticks = None
+        for figure in self._figures.values():
+            figure.node.visible = False
+        self._shown = ()
+
+    def _get_figure(self, before: bool) -> FigureScene:
+        """Return the figure of a neighbour; made when it is first needed."""
+        if before not in self._figures:
+            name = "/key_before" if before else "/key_after"
+            figure = FigureScene(self._server, self._skeleton, name, GHOST_OPACITY)
+            colour = BEFORE_COLOUR if before else AFTER_COLOUR
+            figure.paint(np.tile(colour, (len(self._skeleton.bones), 1)))
+            self._figures[before] = figure
+        return self._figures[before]

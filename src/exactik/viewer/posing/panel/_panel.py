@@ -179,7 +179,7 @@ class Panel:
         limits = gui.add_checkbox("keep limits", self.session.state.limits)
         self.look = add_look_widget(gui, self.handles.figure, self._show_as)
         self.dark = self.surroundings.add_widget(gui)
-        balance = gui.add_checkbox(
+        self.balance_switch = gui.add_checkbox(
             "balance", False, hint="The centre of mass above what touches the floor."
         )
         self.balance_text = gui.add_markdown("", visible=False)
@@ -196,9 +196,9 @@ class Panel:
             keep = limits.value
             self.worker.post(lambda s: s.keep_limits(keep))
 
-        @balance.on_update
+        @self.balance_switch.on_update
         async def _(_: Any) -> None:
-            self.balance.visible = bool(balance.value)
+            self.balance.visible = bool(self.balance_switch.value)
             self.worker.post(lambda s: None)  # redraws
 
         @glide.on_update
