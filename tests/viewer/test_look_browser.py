@@ -195,7 +195,7 @@ def test_markers_are_solved_from_the_page(
     solve = viewer.panel.solve
     assert solve is not None and solve.figure.value == "subject.npz"
     page.get_by_role("button", name="Solve", exact=True).click()
-    assert soon(page, lambda: viewer.data.has_figure, 60.0)
+    assert soon(page, lambda: viewer.data.has_figure, 300.0)  # it may compile
     assert wait_for(lambda: viewer.panel.solve is not solve)
     assert viewer.data.verdict != ""
     page.get_by_text(viewer.data.verdict.partition(":")[0]).first.wait_for(timeout=10_000)

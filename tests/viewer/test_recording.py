@@ -29,7 +29,7 @@ from exactik.viewer.page import (
 )
 from exactik.viewer.playback._export import REPORT_ENDING, encode_playback
 from exactik.viewer.playback._opening import open_shown_file
-from exactik.viewer.playback._solving import SolveJob, make_solved_playback
+from exactik.viewer.playback._solving import GETTING_READY, SolveJob, make_solved_playback
 from exactik.viewer.recording import RecordingOverview, draw_strip, measure_cloud
 from exactik.viewer.recording._curve import MAX_BINS, sample_curve
 from exactik.viewer.recording._panel import describe_marker
@@ -45,6 +45,8 @@ from exactik.viewer.recording._scene import (
 )
 from exactik.viewer.recording._strip import MAX_COLUMNS, STRIP_PIXELS
 from tests.support.browser import wait_for
+
+COMPILING_S = 300.0  # that a solve may take where nothing is compiled yet
 
 pytestmark = pytest.mark.viewer
 pytest.importorskip("viser")
@@ -479,7 +481,7 @@ def test_solving_shows_the_figure_with_its_verdict(
         assert solve is not None and solve.figure.value == "subject.npz"
         viewer.seek(9)
         solve.press()
-        assert wait_for(lambda: viewer.data.has_figure)
+        assert wait_for(lambda: viewer.data.has_figure, COMPILING_S)
         assert wait_for(lambda: viewer.panel.solve is not solve)
         assert viewer.data.verdict.startswith(("Good", "Usable", "Do not use"))
         assert wait_for(lambda: viewer.frame == 9)  # one goes on looking where one was
@@ -557,9 +559,9 @@ def test_a_solve_is_cancelled_or_fails_in_one_sentence(motion: ik.Motion, marker
         jobs[0].cancel()
 
     jobs.append(start(markers, cancel_soon))
-    assert wait_for(lambda: len(ends) == 1)
-    assert ends == ["cancelled"] and told == [("preparing", 0.0)]
+    assert wait_for(lambda: len(ends) == 1, COMPILING_S)
+    assert ends == ["cancelled"] and told == [(GETTING_READY, 0.0)]
     strange = markers.renamed({name: f"Q{n}z" for n, name in enumerate(markers.names)})
     start(strange.chosen(strange.names[:2]), lambda what, share: None)
-    assert wait_for(lambda: len(ends) == 2)
+    assert wait_for(lambda: len(ends) == 2, COMPILING_S)
     assert ends[1] not in ("done", "cancelled") and "\n" not in ends[1]
