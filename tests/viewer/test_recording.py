@@ -471,6 +471,7 @@ def test_a_page_shows_another_file_and_says_what_it_cannot(
 # --- solved from the page
 
 
+@pytest.mark.slow  # test_look_browser.py solves, too
 def test_solving_shows_the_figure_with_its_verdict(
     motion: ik.Motion, markers: ik.Markers, tmp_path: Path
 ):
