@@ -76,6 +76,24 @@ def test_a_creature_stands_on_its_feet_where_zero_is(share, up):
     assert find_motion_up(rest_of(ik.Skeleton.build("creature", bones))) == up
 
 
+def test_a_lamp_on_one_foot_may_as_well_hang():
+    bones = [ik.Bone("a", offset=(0, 0.6, 0)), ik.Bone("b", parent="a", offset=(0, 0.4, 0.7))]
+    bones.append(ik.Bone("c", parent="a", offset=(0.0, -0.6, 0.1)))
+    assert find_motion_up(rest_of(ik.Skeleton.build("lamp", bones))) is None
+
+
+@pytest.mark.parametrize(("degrees", "up"), [(0.0, "y"), (20.0, "y"), (40.0, None)])
+def test_a_body_away_from_zero_is_up_where_its_head_is_above_its_feet(degrees, up):
+    """Its hips are at the origin, and it leans."""
+    figure = turn_skeleton(ik.human(), TO_Y)
+    root, *others = figure.bones
+    angle = np.radians(degrees)
+    lean = [[1, 0, 0], [0, np.cos(angle), -np.sin(angle)], [0, np.sin(angle), np.cos(angle)]]
+    pre = np.array(lean) if root.pre is None else np.array(lean) @ np.array(root.pre)
+    moved = ik.Bone(root.name, offset=(0, 0, 0), pre=pre, joint=root.joint, post=root.post)
+    assert find_motion_up(rest_of(figure.with_bones([moved, *others]))) == up
+
+
 def test_markers_and_a_motion_that_both_say_nothing_are_turned_alike():
     figure = ik.human()
     motion = rest_of(turn_skeleton(figure, TO_Y))

@@ -30,6 +30,7 @@ from exactik.report import (
     round_axis_end,
     summary_of,
 )
+from exactik.report._curves import make_angle_curves
 from exactik.synthetic import SyntheticRecording, simulate_performance, simulate_recording
 from exactik.verdict import MarkerUse, RecordingContext, UpAxis
 
@@ -393,6 +394,25 @@ def test_frames_without_markers(short: SyntheticRecording):
     assert any((a["first"], a["last"]) == (20, 29) for a in summary["attention"])
     walk = check_report(render_report(solved))
     assert "never seen" in walk.text
+
+
+def test_angles_are_shown_of_a_subject_who_is_seen_for_a_part_of_the_time(
+    short: SyntheticRecording,
+):
+    """Error bars of the rest say nothing about what the markers determine."""
+    places = np.array(short.markers.positions)
+    places[:80] = np.nan
+    solved = track(human(), replace(short.markers, positions=places), branches=False)
+    walk = check_report(render_report(solved))
+    angles = json.loads(walk.data)["angles"]
+    names = [angles["joints"][n]["name"] for n in angles["chosen"]]
+    assert "Knee flexion" in names and "Nothing here moves" not in walk.text
+    curves = make_angle_curves(solved)
+    np.testing.assert_array_equal(curves.seen, np.arange(121) >= 80)
+    two = np.array(places)
+    two[:80, :2] = short.markers.positions[:80, :2]  # two markers determine no pose
+    fewer = track(human(), replace(short.markers, positions=two), branches=False)
+    np.testing.assert_array_equal(make_angle_curves(fewer).seen, curves.seen)
 
 
 def test_nothing_seen_at_all(short: SyntheticRecording):

@@ -15,7 +15,7 @@ from exactik.viewer import Keyframes, Mirror, PosingSession
 from exactik.viewer.keyframes import PlayClock
 from exactik.viewer.keyframes._mirror import find_named_partner
 from exactik.viewer.posing.panel._locks import TO_LAST, TO_NEXT, find_lock_span
-from exactik.viewer.posing.panel._onion import ALL, MAX_SHOWN_KEYS, NEIGHBOURS, NONE, choose_keys
+from exactik.viewer.posing.panel._onion import ALL, NEIGHBOURS, NONE, choose_keys
 from exactik.viewer.posing.panel._timeline import describe_timeline, read_time
 
 
@@ -259,8 +259,7 @@ def test_onion_skins_are_the_keys_next_to_the_playhead():
     assert shown(9.0, NEIGHBOURS) == [(1.5, True)]
     assert len(shown(0.7, ALL)) == 4
     assert shown(0.7, NONE) == []
-    many = keys * (MAX_SHOWN_KEYS // 4 + 1)
-    assert choose_keys(many, 0.7, ALL) == []
+    assert choose_keys(keys * 8, 0.7, ALL) == []  # 32 would hide each other
 
 
 def test_a_lock_goes_from_the_key_before_the_playhead():
@@ -280,7 +279,7 @@ def test_the_timeline_is_described_and_its_events_are_checked():
     assert told["keys"] == [0.0, 0.5, 1.0, 1.5]
     assert told["locks"] == [{"bone": "l_foot", "first": 0.5, "last": 1.5}]
     assert (told["now"], told["playing"], told["loop"]) == (0.25, False, True)
-    assert read_time({"time": 86400.0}, "time") == 86400.0  # a day is a time, a month is none
-    for nonsense in (-1.0, float("nan"), 2.6e6, "soon", None):
+    assert read_time({"time": 86400.0}, "time") == 86400.0  # a day is a time, a week is none
+    for nonsense in (-1.0, float("nan"), 6e5, "soon", None):
         with pytest.raises((ValueError, TypeError)):
             read_time({"time": nonsense}, "time")

@@ -356,6 +356,16 @@ def test_the_verdict_says_why():
     assert PosingSession(robot()).verdict() is None  # nothing is asked
 
 
+def test_the_verdict_of_a_figure_at_rest_names_what_holds_it():
+    session = PosingSession(ik.human())
+    session.drag("r_hand", (0.85, -0.25, 0.75))
+    session.drag("pelvis", (0.12, 0.0, 0.8))
+    session.settle()
+    verdict = session.verdict()
+    assert verdict is not None
+    assert verdict.status == "at-limits" and "r_foot.ry" in verdict.why, verdict.why
+
+
 def test_solvers_are_compared_from_the_same_start():
     session = PosingSession(ik.human())
     session.drag("r_hand", session.handles["r_hand"].position + np.array([0.2, 0.1, 0.2]))

@@ -76,12 +76,15 @@ const exactikPlayer = (() => {
     const margin = bones > 0 ? scene.figure.margin : 0;
     const radius = Math.max((radii[Math.floor(0.9 * radii.length)] || (bones > 0 ? 0 : 1)) + 0.7 * margin, 1e-3);
     const hasErrors = worstMarker.some((m) => m >= 0);
-    // Of a camera that follows: means over half a second on both sides, at one height.
+    // Of a camera that follows: means over half a second on both sides, at one height; but never so
+    // far from the figure that it leaves the view.
     const height = centres.reduce((sum, c) => sum + c[2], 0) / K;
     const half = Math.max(1, Math.round((0.5 * scene.rate * K) / Math.max(scene.length, 1)));
-    const followed = centres.map((_, k) => {
+    const followed = centres.map((centre, k) => {
       const near = centres.slice(Math.max(0, k - half), k + half + 1);
-      return [0, 1].map((a) => near.reduce((sum, c) => sum + c[a], 0) / near.length).concat(height);
+      const mean = [0, 1].map((a) => near.reduce((sum, c) => sum + c[a], 0) / near.length).concat(height);
+      const lag = sub(mean, centre), share = Math.min(1, (0.25 * radius) / (Math.hypot(...lag) || 1));
+      return centre.map((v, a) => v + share * lag[a]);
     });
     const middle = scene.low.map((v, a) => (v + scene.high[a]) / 2);
     const travel = sub(centres[K - 1], centres[0]);

@@ -86,7 +86,7 @@ def _make_clinical_charts(track: Track, curves: AngleCurves) -> list[AngleChart]
                 ),
                 group=CLINICAL,
                 is_placing=names[0] in ("pelvis_rotation", "thorax_rotation"),
-                is_open=bool((np.median(curves.sd[:, columns], axis=0) > open_sd).all()),
+                is_open=bool((curves.compute_usual_sd(columns) > open_sd).all()),
             )
         )
     return charts
@@ -123,10 +123,11 @@ def choose_initial_charts(charts: list[AngleChart], curves: AngleCurves) -> list
         if chart.is_placing or chart.is_open or chart.unit != "°":
             return -1.0
         columns = list(chart.columns)
-        span = curves.high[:, columns].max(axis=0) - curves.low[:, columns].min(axis=0)
+        high, low = (values[curves.seen][:, columns] for values in (curves.high, curves.low))
+        span = high.max(axis=0) - low.min(axis=0)
         if span.max() > MAX_RANGE_DEG:
             return -1.0
-        return float((span - MIN_RANGE_SD * np.median(curves.sd[:, columns], axis=0)).max())
+        return float((span - MIN_RANGE_SD * curves.compute_usual_sd(columns)).max())
 
     chosen = []
     for group in (CLINICAL, COORDINATES):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from exactik.biomechanics import (
 )
 from exactik.report._series import Bins, encode_bytes
 from exactik.tracking import compute_combination_deviations, compute_standard_deviations
-from exactik.typing import Array, IntArray
+from exactik.typing import Array, BoolArray, IntArray
 
 if TYPE_CHECKING:
     from exactik.tracking import Track
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["AngleCurves", "make_angle_curves"]
 
 MIN_MAX_ANGLE_BYTES = 1_000_000, 5_000_000  # for short and for long recordings, as text
+MIN_SEEN = 3  # markers without which a pose is a guess, as `Track.status` has it
 ANGLE_BYTES_PER_FRAME = 120  # bytes of angles that a frame adds, between these two
 
 
@@ -36,6 +37,8 @@ class AngleCurves(NamedTuple):
         low: least of each bin, (n, a + nv).
         high: most of each bin.
         sd: standard deviation, (n, a + nv).
+        seen: bins in which the subject is seen: three markers or more in some frame, (n,); all if
+            there is none.
         angles: the joint angles of every frame; None of a figure that is no body.
     """
 
@@ -44,7 +47,12 @@ class AngleCurves(NamedTuple):
     low: Array
     high: Array
     sd: Array
+    seen: BoolArray
     angles: JointAngles | None
+
+    def compute_usual_sd(self, columns: Sequence[int]) -> Array:
+        """Return the median of standard deviations while the subject is seen, of each column."""
+        return np.median(self.sd[self.seen][:, list(columns)], axis=0)
 
     def encode(self, k: int) -> dict[str, Any]:
         """Return a column as text."""
@@ -80,7 +88,17 @@ def make_angle_curves(track: Track) -> AngleCurves:
     frames = _choose_frames(track, bins)
     clinical_sd = np.degrees(_compute_angle_deviations(track, names, bins, frames))
     sd = np.concatenate([clinical_sd, unit * _compute_deviations(track, bins, frames)], axis=1)
-    return AngleCurves(bins=bins, names=names, low=low, high=high, sd=sd, angles=angles)
+    count_seen = np.isfinite(track.marker_errors).sum(axis=1)
+    seen = bins.most(count_seen.astype(float)) >= MIN_SEEN
+    return AngleCurves(
+        bins=bins,
+        names=names,
+        low=low,
+        high=high,
+        sd=sd,
+        seen=seen if seen.any() else np.ones(len(bins), dtype=bool),
+        angles=angles,
+    )
 
 
 def _dof_values(track: Track, unit: Array) -> Callable[[int], Array]:

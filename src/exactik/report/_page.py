@@ -126,7 +126,10 @@ def _render_angles(
     coordinates = render_charts(
         charts, curves, chosen, rate, COORDINATES, with_drawings=not is_folded
     )
-    note = "Bands hold 90 % (± 1.645 standard deviations, from the noise of the markers)."
+    note = (
+        "Bands hold 90 % (± 1.645 standard deviations, from the noise of the markers); "
+        "curves are pale where nothing is known."
+    )
     if not is_folded:
         return [_render_section("angles", "Coordinates of the joints", coordinates, note)]
     inside = render_charts(charts, curves, chosen, rate, CLINICAL)

@@ -103,8 +103,15 @@
   function drawJoint(svg) {
     const n = Number(svg.dataset.joint), [bottom, top] = D.angles.joints[n].range;
     const height = (v) => Math.max(-50, Math.min(150, (100 * (top - v)) / (top - bottom))).toFixed(2);
+    const unknown = new Map(); // columns of which nothing is known: their edges and of how many curves
     joint(n).forEach((d, k) => {
-      const line = [], above = [], below = [];
+      const line = [], bands = [];
+      let above = [], below = [];
+      const close = () => {
+        if (above.length > 0) bands.push(`M${above.concat(below.reverse()).join("L")}Z`);
+        above = [];
+        below = [];
+      };
       columns(D.angles.bins, svg.clientWidth, (i, j, x) => {
         let low = NONE, high = 0, sd = 0;
         for (let t = i; t < j; t++) {
@@ -116,12 +123,22 @@
         const l = d.low + d.step * low, h = d.low + d.step * high;
         line.push(`${x},${height(l)}`);
         if (high > low) line.push(`${x},${height(h)}`);
+        if (wide > top - bottom) { // the band would fill the chart
+          close();
+          const per = T / D.angles.bins, seen = unknown.get(i) || { a: i * per, b: j * per, curves: 0 };
+          seen.curves += 1;
+          unknown.set(i, seen);
+          return;
+        }
         above.push(`${x},${height(h + wide)}`);
         below.push(`${x},${height(l - wide)}`);
       });
-      svg.children[2 * k].setAttribute("d", `M${above.concat(below.reverse()).join("L")}Z`);
+      close();
+      svg.children[2 * k].setAttribute("d", bands.join(""));
       svg.children[2 * k + 1].setAttribute("d", `M${line.join("L")}h.5`);
     });
+    const guess = [...unknown.values()].filter((u) => u.curves === joint(n).length);
+    svg.lastElementChild.setAttribute("d", guess.map((u) => `M${u.a},0H${u.b}V100H${u.a}Z`).join(""));
   }
 
   function drawAxis(axis) {
@@ -289,9 +306,11 @@
     drawCursor();
   }
   // On narrow screens it floats over the page once a reader has sent it somewhere.
-  let away = false;
   function float() {
-    dock.classList.toggle("floating", away && matchMedia("(max-width: 1119px)").matches);
+    const box = aside.getBoundingClientRect(), away = box.bottom < 0 || box.top > innerHeight;
+    const floats = away && matchMedia("(max-width: 1119px)").matches;
+    aside.style.minHeight = floats ? `${aside.offsetHeight}px` : ""; // so that the page stays in its place
+    dock.classList.toggle("floating", floats);
     if (player) player.redraw();
   }
   const host = document.getElementById("player");
@@ -301,15 +320,12 @@
     const close = make("button", "close", "×");
     close.type = "button";
     close.setAttribute("aria-label", "Put the playback back");
-    close.addEventListener("click", () => dock.classList.remove("floating"));
+    close.addEventListener("click", () => { dock.classList.remove("floating"); player.redraw(); });
     aside.append(dock);
     dock.append(close, host);
     host.querySelector(".view").after(facts);
     follow(now);
-    new IntersectionObserver(([entry]) => {
-      away = !entry.isIntersecting;
-      if (!away) float();
-    }).observe(aside);
+    new IntersectionObserver(([entry]) => { if (entry.isIntersecting) float(); }).observe(aside);
     document.documentElement.dataset.player = "ready";
     player.redraw();
   }).catch((error) => {
@@ -387,6 +403,9 @@
         svg.append(path);
       }
     });
+    const guess = document.createElementNS(space, "path");
+    guess.setAttribute("class", "guess");
+    svg.append(guess);
     pane.append(svg);
     row.append(left, pane);
     const time = make("div", "row time"), axis = make("div", "pane");

@@ -10,6 +10,7 @@ Converters of 16 bits without a sign have their zero at 32768, which parameters 
 
 from __future__ import annotations
 
+import math
 import os
 from functools import partial
 from typing import NamedTuple
@@ -144,8 +145,8 @@ def _find_general_scale(parameters: Parameters, notes: Notes) -> float:
 def _pad(parameters: Parameters, name: str, count: int, usual: float, notes: Notes) -> list[float]:
     """Return a number for each channel; the usual one where there is none that is finite."""
     stated = parameters.numbers(name)[:count]
-    values = [value if np.isfinite(value) else usual for value in stated]
-    sound = sum(bool(np.isfinite(value)) for value in stated)
+    values = [value if math.isfinite(value) else usual for value in stated]
+    sound = sum(map(math.isfinite, stated))
     if sound < count:
         notes.remark(
             f"{name} has numbers for {sound} of {count_noun(count, 'channel')}; {usual:g} is taken "

@@ -28,7 +28,7 @@ from exactik._text import count_noun
 from exactik.errors import UsageError
 from exactik.io._notes import Notes
 from exactik.io.c3d._parameters import Parameters
-from exactik.motion import Analog, ForcePlate, LazySamples, compute_plate_axes
+from exactik.motion import Analog, ForcePlate, LazySamples
 from exactik.typing import Array
 
 __all__ = ["read_force_plates"]
@@ -96,15 +96,15 @@ def read_force_plates(
                 baseline=_find_baseline(parameters, analog, rate, notes if k == 0 else None),
             )
             wrench = LazySamples(partial(_compute_wrench, analog, recipe), count)
-        try:
-            compute_plate_axes(corners[k])
-        except UsageError:
-            _note(notes, f"force plate {k + 1} has no area; it is left out")
-            continue
         sample_rate = rate if analog is None else analog.rate
-        plates.append(
-            ForcePlate(wrench, type=kind, corners=corners[k], origin=origin, rate=sample_rate)
-        )
+        try:
+            plate = ForcePlate(
+                wrench, type=kind, corners=corners[k], origin=origin, rate=sample_rate
+            )
+        except UsageError:  # its corners are on a line
+            _note(notes, f"force plate {k + 1} has no area; it is left out")
+        else:
+            plates.append(plate)
     return tuple(plates)
 
 

@@ -31,8 +31,8 @@ __all__ = [
 
 POSTURE_WEIGHT = 1e-5  # of the interpolated pose beside the 1 of a constraint
 MAX_ITERATIONS = 100
-# The posture pulls held points off by some hundredths of a millimetre. From there it is the posture
-# itself, and the next solve is nearer by the ratio of the weights.
+# The posture pulls held points off, by micrometres where poses are near. From there the pose is the
+# posture itself, and the next solve nearer by the ratio of the weights: the second is near enough.
 EXACT_M, MAX_ROUNDS = 1e-6, 4
 
 

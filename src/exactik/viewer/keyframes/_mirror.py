@@ -30,7 +30,9 @@ from exactik.viewer.keyframes._constraints import PinConstraint
 
 __all__ = ["Mirror"]
 
-SAME_PLACE_SHARE = 0.01  # of the reach: bones so near to a reflected one are its partners
+# Of the reach: bones so near to a reflected one are its partners. Files round to a hundredth of
+# this, and bones are ten times as far apart: anything between will do, as for the next two.
+SAME_PLACE_SHARE = 0.01
 EXACT_RAD = 1e-9  # a mirrored pose that is nearer than this needs no solver
 STAY_WEIGHT = 1e-6  # of the first guess beside the rotations: it decides what these leave open
 SIDES = (

@@ -18,12 +18,13 @@ from exactik.model import Pose, Skeleton
 from exactik.spatial import wxyz_from_matrix
 from exactik.typing import Array
 
-__all__ = ["ON_TOP_OPACITY", "SkinScene"]
+__all__ = ["ON_TOP_OPACITY", "SkinScene", "find_bone_on_ray"]
 
 SIGNATURE = 4544587  # "EXK": first number of a driver's mesh; the page's script looks for it
 # Batched meshes of this opacity are drawn before all else: handles would be hidden in a body.
 ON_TOP_OPACITY = 0.96
 # Of a figure's size: vertices so near to a ray are where it meets the skin; fingers are as thick.
+# Of dense meshes less is as good.
 RAY_SHARE = 0.01
 THROUGH_OPACITY = 0.45  # of a skin through which sticks are to be seen
 
@@ -101,20 +102,9 @@ class SkinScene:
 
         async def handle_click(event: Any) -> None:
             origin, direction = (np.array(a) for a in (event.ray_origin, event.ray_direction))
-            await callback(self.find_bone_on_ray(pose_now(), origin, direction), event)
+            await callback(find_bone_on_ray(pose_now(), origin, direction), event)
 
         self.surface.on_click(handle_click)
-
-    def find_bone_on_ray(self, pose: Pose, origin: Array, direction: Array) -> str:
-        """Return the bone that a ray [m, world] meets first, going by the vertices near it."""
-        names, visuals = self.skeleton.bone_names, self.skeleton.visuals
-        vertices = visuals.compute_vertices(names, pose.positions, pose.rotations)
-        points = np.concatenate(vertices) - origin
-        depth = points @ (direction / np.linalg.norm(direction))
-        distance = np.sqrt(np.maximum(np.einsum("ij,ij->i", points, points) - depth**2, 0.0))
-        near = distance <= max(RAY_SHARE * float(np.ptp(points, axis=0).max()), distance.min())
-        first = np.flatnonzero(near)[np.argmin(depth[near])]
-        return names[int(np.concatenate(visuals.find_vertex_bones(names))[first])]
 
     def find_bone(self, pose: Pose, place: Array) -> str:
         """Return the bone that the vertex nearest to a place [m, world] follows most."""
@@ -127,3 +117,21 @@ class SkinScene:
             k = int(np.argmin(distances))
             nearest.append((float(distances[k]), int(carriers[k])))
         return names[min(nearest)[1]]
+
+
+def find_bone_on_ray(pose: Pose, origin: Array, direction: Array) -> str:
+    """Return the bone whose skin a ray meets first, going by the vertices near it.
+
+    Args:
+        pose: of a figure with meshes or a skin.
+        origin: of the ray [m, world], (3,).
+        direction: of the ray, world, (3,), of any length.
+    """
+    names, visuals = pose.skeleton.bone_names, pose.skeleton.visuals
+    vertices = visuals.compute_vertices(names, pose.positions, pose.rotations)
+    points = np.concatenate(vertices) - origin
+    depth = points @ (direction / np.linalg.norm(direction))
+    distance = np.sqrt(np.maximum(np.einsum("ij,ij->i", points, points) - depth**2, 0.0))
+    near = distance <= max(RAY_SHARE * float(np.ptp(points, axis=0).max()), distance.min())
+    first = np.flatnonzero(near)[np.argmin(depth[near])]
+    return names[int(np.concatenate(visuals.find_vertex_bones(names))[first])]

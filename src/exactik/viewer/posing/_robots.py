@@ -24,7 +24,9 @@ NEAR_SHARE = 0.05  # of its range: a dof of an arm so near to a limit begins in 
 SINGULAR, DEXTEROUS = 0.02, 0.1  # and above which more does not count
 BEND_RAD = 0.8  # of a hinge: 46°, far from straight and from folded
 MAX_BENDS = 3  # hinges: shoulder, elbow and wrist
-BEND_COST = 0.01  # what another bent hinge must add to the singular value
+# What another bent hinge must add to the singular value; less is as good, since beyond `DEXTEROUS`
+# nothing is added.
+BEND_COST = 0.01
 
 
 def is_robot(skeleton: Skeleton) -> bool:

@@ -33,7 +33,8 @@ __all__ = ["InteractiveSolver", "make_update_method", "make_warm_method"]
 MAX_UPDATE_STEP = 0.5  # [rad or m] largest change of a dof in one update
 MAX_ITERATIONS = 24  # of an update with `Auto`
 MAX_ITERATIONS_OTHERS = 60  # of an update with another method, which converges more slowly
-# Of `Auto` near its end: with the 1 of a cold start an easy drag of a hand takes 4 steps more.
+# Of `Auto` near its end: with the 1 of a cold start an easy drag of a hand takes 4 steps more. Less
+# than this saves none.
 WARM_DAMPING = 1e-2
 START_OFFSET = 2e-3  # [rad or m] between the pose and the start of an update
 
