@@ -213,15 +213,8 @@ def test_an_export_opens_offline_and_shows_the_figure(
 ):
     """As a file of its own, and as a notebook frames it."""
     playback = viewer.data
-<<<<<<< HEAD
-    assert playback.track is not None
-    short = PlaybackData.of(
-        playback.figure_motion.between(0.0, 1.0), markers=playback.track.markers
-    )
-=======
     assert playback.track is not None and playback.motion is not None
     short = PlaybackData.of(playback.motion.between(0.0, 1.0), markers=playback.track.markers)
->>>>>>> main
     path = tmp_path / "take.html"
     if framed:
         path.write_text(EmbeddedView(short)._repr_html_(), encoding="utf-8")
