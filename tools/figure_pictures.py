@@ -25,7 +25,7 @@ def make_viewer(figure: str, motion: bool, degrees: float) -> PoseViewer | Motio
     """A page of the figure: playing, or posed with all hinges turned by so much."""
     if motion:
         viewer = MotionViewer(read_motion(figure, None, None))
-        viewer.seek(len(viewer.motion) // 2)
+        viewer.seek(len(viewer.data) // 2)
         return viewer
     skeleton = load_upright_figure(figure)
     step = np.where(skeleton.turns & np.isfinite(skeleton.upper), np.radians(degrees), 0.0)

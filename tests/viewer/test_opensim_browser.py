@@ -77,7 +77,7 @@ def test_a_motion_of_opensim_stands_upright(leg: Path, browser: Any) -> None:
         page.get_by_text("timeline").wait_for()
         viewer.seek(10)
         page.get_by_text("Frame 10", exact=True).wait_for(timeout=10_000)
-        places = viewer.data.motion.forward().positions[10]
+        places = viewer.data.figure_motion.forward().positions[10]
         extent = np.ptp(places, axis=0)
         assert extent[2] == extent.max()  # a leg hangs along z, which is up on the page
         assert requests_elsewhere(page) == []

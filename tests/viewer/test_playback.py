@@ -21,7 +21,7 @@ from exactik.cli._play import read_motion
 from exactik.cli._pose import load_upright_figure
 from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.viewer import EmbeddedView, MotionViewer, PlaybackData, PosingSession
-from exactik.viewer.page import SEEK_AREA, split_at_gaps
+from exactik.viewer.page import SEEK_AREA
 from exactik.viewer.page import _viewer as page_viewer
 from exactik.viewer.playback._bookmarks import find_error_peaks, find_missing_poses
 from exactik.viewer.playback._error_curve import draw_error_curve
@@ -184,6 +184,7 @@ def test_missing_frames_show_the_last_pose_and_are_listed(take: ik.Track):
     with MotionViewer(playback) as shown:
         shown.show(22)
         assert "There is no pose" in shown.panel.text.content
+        assert shown.scene.figure is not None
         assert np.isfinite(shown.scene.figure.bones.batched_positions).all()
         assert np.isfinite(shown.scene.markers.residuals.points).all()
     with pytest.raises(ik.UsageError, match="no frame"):
@@ -227,6 +228,7 @@ def test_error_bars_are_said_and_painted(take: ik.Track):
     brightness = colour_uncertainty(np.radians([0.1, 0.3, 2.0, 15.0, 90.0])).astype(int).sum(axis=1)
     assert brightness[0] == brightness[1] < brightness[2] < brightness[3] == brightness[4]
     with MotionViewer(take) as shown:
+        assert shown.scene.figure is not None
         before = np.array(shown.scene.figure.bones.batched_colors)
         shown.change(lambda: shown.scene.colour_by(UNCERTAINTY))
         bones = shown.scene.figure.bones
@@ -289,17 +291,6 @@ def test_a_click_on_a_plot_over_time_goes_to_its_frame(take: ik.Track):
         for nonsense in (-0.1, 1.1, float("nan")):
             shown.panel._seek_share({"share": nonsense})
             assert shown.frame == count - 1
-
-
-def test_a_curve_is_cut_at_its_gaps():
-    values = np.arange(10.0)
-    values[[3, 4, 7]] = np.nan
-    first, second, third = split_at_gaps(values)
-    assert np.isfinite(first).nonzero()[0].tolist() == [0, 1, 2]
-    assert np.isfinite(second).nonzero()[0].tolist() == [5, 6]
-    assert np.isfinite(third).nonzero()[0].tolist() == [8, 9]
-    assert len(split_at_gaps(values, 2)) == 2  # the longest gap is kept
-    assert len(split_at_gaps(np.full(5, np.nan))) == 1
 
 
 # --- files

@@ -19,15 +19,17 @@ from exactik.viewer import MotionViewer, PlaybackData, UnsolvedRecording
 from exactik.viewer._proportions import compute_reach
 from exactik.viewer.page import (
     MAX_UPLOAD_BYTES,
+    SEEK_AREA,
     Uploads,
     describe_error,
+    find_round_ticks,
     make_safe_name,
     start_guarded_server,
     stop_server,
 )
 from exactik.viewer.playback._export import REPORT_ENDING, encode_playback
 from exactik.viewer.playback._opening import open_shown_file
-from exactik.viewer.playback._solving import SolveJob, make_solved_playback
+from exactik.viewer.playback._solving import GETTING_READY, SolveJob, make_solved_playback
 from exactik.viewer.recording import RecordingOverview, draw_strip, measure_cloud
 from exactik.viewer.recording._curve import MAX_BINS, sample_curve
 from exactik.viewer.recording._panel import describe_marker
@@ -43,6 +45,8 @@ from exactik.viewer.recording._scene import (
 )
 from exactik.viewer.recording._strip import MAX_COLUMNS, STRIP_PIXELS
 from tests.support.browser import wait_for
+
+COMPILING_S = 300.0  # that a solve may take where nothing is compiled yet
 
 pytestmark = pytest.mark.viewer
 pytest.importorskip("viser")
@@ -126,6 +130,20 @@ def test_a_curve_keeps_single_leaps_and_gaps():
     assert len(curve) == 2 * MAX_BINS
     assert np.nanmax(curve) == 3.0
     assert np.isnan(curve).sum() == 1
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (0.1, 0.9, [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]),
+        (-1.6, 2.3, [-2.0, -1.0, 0.0, 1.0, 2.0, 3.0]),
+        (0.934, 0.961, [0.93, 0.94, 0.95, 0.96, 0.97]),
+        (-0.2, 1.9, [-0.5, 0.0, 0.5, 1.0, 1.5, 2.0]),
+        (5.0, 5.0, [4.995, 5.0, 5.005]),
+    ],
+)
+def test_numbers_beside_a_curve_are_round(low: float, high: float, ticks: list[float]):
+    assert find_round_ticks(low, high, 0.01) == pytest.approx(ticks)
 
 
 def test_trails_end_at_the_marker_and_stop_at_gaps():
@@ -215,8 +233,10 @@ def test_the_chosen_marker_is_named_and_plotted(shown: MotionViewer):
     panel.choose(3)
     assert wait_for(lambda: "missing now" in panel.text.content)
     assert panel.choice.value == shown.data.overview.markers.names[3]  # type: ignore[union-attr]
-    curves = panel.curve.make_data()
-    assert len(set(map(len, curves))) == 1
+    drawn = panel.curve.plot.content
+    for words in (f"{scene.overview.labels[3]}, position [m]", "time [s]", SEEK_AREA):
+        assert words in drawn
+    assert drawn.count('d="M') == 3 and drawn.count("M") == 6  # x, y and z, a gap in each
     camera = SimpleNamespace(fov=1.0, image_height=1000)
     place = shown.data.targets(35)[8]
     event: Any = SimpleNamespace(
@@ -239,9 +259,10 @@ def test_the_chosen_marker_is_named_and_plotted(shown: MotionViewer):
     shown.panel._choose_row({"share": float("nan")})
     panel.quantity.value = "speed"
     panel.choose(8)
-    assert wait_for(lambda: len(panel.curve.make_data()) == 3)
+    assert wait_for(lambda: "speed [m/s]" in panel.curve.plot.content)
     panel.choose(None)
     assert wait_for(lambda: scene.chosen is None)
+    assert wait_for(lambda: panel.curve.plot.content == "")
 
 
 def test_an_axis_that_is_not_said_is_seen_from_the_figure(markers: ik.Markers):
@@ -450,6 +471,7 @@ def test_a_page_shows_another_file_and_says_what_it_cannot(
 # --- solved from the page
 
 
+@pytest.mark.slow  # test_look_browser.py solves, too
 def test_solving_shows_the_figure_with_its_verdict(
     motion: ik.Motion, markers: ik.Markers, tmp_path: Path
 ):
@@ -460,7 +482,7 @@ def test_solving_shows_the_figure_with_its_verdict(
         assert solve is not None and solve.figure.value == "subject.npz"
         viewer.seek(9)
         solve.press()
-        assert wait_for(lambda: viewer.data.has_figure)
+        assert wait_for(lambda: viewer.data.has_figure, COMPILING_S)
         assert wait_for(lambda: viewer.panel.solve is not solve)
         assert viewer.data.verdict.startswith(("Good", "Usable", "Do not use"))
         assert wait_for(lambda: viewer.frame == 9)  # one goes on looking where one was
@@ -538,9 +560,9 @@ def test_a_solve_is_cancelled_or_fails_in_one_sentence(motion: ik.Motion, marker
         jobs[0].cancel()
 
     jobs.append(start(markers, cancel_soon))
-    assert wait_for(lambda: len(ends) == 1)
-    assert ends == ["cancelled"] and told == [("preparing", 0.0)]
+    assert wait_for(lambda: len(ends) == 1, COMPILING_S)
+    assert ends == ["cancelled"] and told == [(GETTING_READY, 0.0)]
     strange = markers.renamed({name: f"Q{n}z" for n, name in enumerate(markers.names)})
     start(strange.chosen(strange.names[:2]), lambda what, share: None)
-    assert wait_for(lambda: len(ends) == 2)
+    assert wait_for(lambda: len(ends) == 2, COMPILING_S)
     assert ends[1] not in ("done", "cancelled") and "\n" not in ends[1]

@@ -98,6 +98,7 @@ def test_a_motion_plays_pauses_and_is_scrubbed():
         shown.seek(40)
         assert shown.frame == 40
         shown.seek(22)  # missing: what was there last is shown
+        assert shown.scene.figure is not None
         place = shown.scene.figure.bones.batched_positions[figure.bone_index("l_foot")]
         assert np.isfinite(place).all()
         shown.seek(0)

@@ -19,7 +19,12 @@ from exactik.viewer.page._colours import (
     format_hex,
     srgb_to_linear,
 )
-from exactik.viewer.page._plots import split_at_gaps
+from exactik.viewer.page._plots import (
+    TimeCurve,
+    draw_time_line,
+    draw_time_plot,
+    find_round_ticks,
+)
 from exactik.viewer.page._scene import (
     BOTH,
     LOOKS,
@@ -73,6 +78,7 @@ __all__ = [
     "FigureScene",
     "PageChannel",
     "Surroundings",
+    "TimeCurve",
     "Uploads",
     "Viewer",
     "add_driver",
@@ -81,14 +87,16 @@ __all__ = [
     "add_open_button",
     "add_translucent_poses",
     "describe_error",
+    "draw_time_line",
+    "draw_time_plot",
     "escape_markdown",
     "find_floor",
+    "find_round_ticks",
     "format_hex",
     "is_request_allowed",
     "make_safe_name",
     "measure_box",
     "set_up_scene",
-    "split_at_gaps",
     "srgb_to_linear",
     "start_guarded_server",
     "stop_server",

@@ -9,9 +9,13 @@ from pathlib import Path
 
 from exactik.errors import ExactikError
 from exactik.pipeline import LoadedSkeleton, SolvedRecording, solve_recording
+from exactik.precompile import precompile_recordings
 from exactik.viewer.playback._data import PlaybackData, UnsolvedRecording
 
 __all__ = ["SolveJob", "make_solved_playback"]
+
+
+GETTING_READY = "getting ready (the first solve on a machine compiles, for a minute or two)"
 
 
 class _SolveCancelled(Exception):
@@ -81,6 +85,8 @@ class SolveJob:
 
     def _solve(self) -> PlaybackData:
         figure = self._figure
+        self._report(GETTING_READY, 0, 1)
+        precompile_recordings()
         self._report("preparing", 0, 1)
         solved = solve_recording(
             self._recording.markers,

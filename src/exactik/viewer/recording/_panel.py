@@ -128,8 +128,7 @@ class RecordingPanel:
         self.scene.chosen = marker
         self.choice.value = self._options[0 if marker is None else marker + 1]
         self.quantity.visible = marker is not None
-        if marker is not None:
-            self.curve.choose(marker, self.quantity.value)
+        self.curve.choose(marker, self.quantity.value)
         self.show(self._frame)
 
     def click(self, event: Any, places: Array) -> None:

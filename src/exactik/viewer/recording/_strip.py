@@ -115,4 +115,6 @@ class GapStrip:
             f"height:{self._height}px;background:{CURSOR_COLOUR};pointer-events:none;z-index:1"
         )
         around = f"position:relative;height:0;margin:0 {MARGIN_PIXELS}px"
-        self._cursor.content = f'<div style="{around}"><div style="{line}"></div></div>'
+        self._cursor.content = (
+            f'<div style="{around}"><div class="exactik-strip-line" style="{line}"></div></div>'
+        )
