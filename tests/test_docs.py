@@ -152,3 +152,7 @@ def test_all_places_that_name_the_version_agree():
     papers = (ROOT / "papers/pyproject.toml").read_text("utf-8")
     assert re.search(rf'^version = "{version}"$', papers, re.M)
     assert 'dynamic = ["version"]' in (ROOT / "pyproject.toml").read_text("utf-8")
+    changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    sections = re.findall(r"^## \[(.+?)\](?: - (\d{4}-\d\d-\d\d))?$", changes, re.M)
+    assert sections[0] == ("Unreleased", "") and sections[1][0] == exactik.__version__
+    assert f"date-released: {sections[1][1]}" in (ROOT / "CITATION.cff").read_text("utf-8")
