@@ -27,7 +27,7 @@ from exactik.player import (
 from exactik.player._scene import choose_frames
 from exactik.player._surface import make_skin_parts, make_stick_part, simplify_part
 from exactik.spatial import matrix_from_wxyz
-from exactik.visuals import Material, Texture, Visual, Visuals, make_box
+from exactik.visuals import Material, Texture, Visual, Visuals, make_box, make_sphere
 
 EVIL = "</script><script>alert('x')</script>\"&"
 
@@ -200,6 +200,37 @@ def test_large_surfaces_are_simplified_and_large_images_left_out(motion: Motion)
     data = encode_scene(compose_scene(replace(motion, skeleton=look)))
     assert any("0.7 MB left out" in note for note in data["notes"])
     assert all("image" not in part for part in data["figure"]["parts"])
+    small_image = Texture(b"\x89PNG" + bytes(100_000), "image/png")
+    pictured = replace(box, material=Material(textures={"base_colour": small_image}))
+    pictured = replace(pictured, mesh=replace(box.mesh, uv=np.zeros((len(box.mesh.vertices), 2))))
+    look = figure.with_visuals(Visuals(rigid=(pictured,)))
+    data = encode_scene(compose_scene(replace(motion, skeleton=look)))
+    assert [("image" in part, part["bones"]) for part in data["figure"]["parts"][1:]] == [
+        (True, [0])
+    ]
+
+
+def test_a_surface_of_a_report_has_thirty_thousand_vertices_at_most(motion: Motion):
+    figure = motion.skeleton
+    balls = [Visual("", figure.bone_names[k], make_sphere(0.1)) for k in range(3)]
+    count = len(balls[0].mesh.vertices)
+    for total, simplified in ((20_000, False), (60_000, True)):
+        rigid = tuple(balls[n % 3] for n in range(total // count))
+        data = encode_scene(
+            compose_scene(replace(motion, skeleton=figure.with_visuals(Visuals(rigid=rigid))))
+        )
+        vertices = sum(part["count"] for part in data["figure"]["parts"][1:])
+        assert any("simplified" in note for note in data["notes"]) is simplified
+        assert vertices <= 30_000
+
+
+def test_the_floor_is_at_zero_or_below_what_is_far_from_it():
+    def floor(low: float, high: float) -> float:
+        places = np.array([[[0.0, 0.0, low], [0.0, 0.0, high]]])
+        return encode_scene(compose_scene(Markers(places, ("A", "B"), 1.0)))["floor"]
+
+    assert floor(0.05, 1.8) == 0.0 and floor(-0.4, 1.4) == 0.0
+    assert floor(0.9, 1.8) == 0.9 and floor(-5.0, -3.0) == -5.0
 
 
 def test_sticks_are_about_the_joints(motion: Motion):

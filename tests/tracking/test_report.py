@@ -489,6 +489,13 @@ def tiled(solved: Track, times: int) -> Track:
     )
 
 
+def test_a_minute_with_its_playback_takes_three_megabytes(faulty: tuple[Track, SyntheticRecording]):
+    text = render_report(tiled(faulty[0], 3))
+    assert 2e6 < len(text.encode()) < 3e6
+    notes = json.loads(check_report(text).data)["player"]["notes"]
+    assert any(note.endswith("of 7203 frames") for note in notes)
+
+
 def test_long_recordings_are_binned(faulty: tuple[Track, SyntheticRecording]):
     """Three minutes: fewer angles than frames, but no peak is lost."""
     solved = tiled(faulty[0], 9)

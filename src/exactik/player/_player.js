@@ -396,6 +396,11 @@ const exactikPlayer = (() => {
       event.preventDefault();
       zoom(Math.exp(0.0012 * event.deltaY));
     }, { passive: false });
+    // Browsers keep some 16 pictures of all pages: of more, the oldest are lost.
+    canvas.addEventListener("webglcontextlost", () => {
+      setPlaying(false);
+      notes.textContent = "The browser gave this picture up for others; load the page again to see it.";
+    });
     let pinned = false;
     function point(event, click) {
       if (pinned && !click) return;

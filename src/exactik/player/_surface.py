@@ -94,7 +94,7 @@ def make_stick_part(skeleton: Skeleton) -> Part:
     head_or_joint = np.where(spheres.is_head[:, None], LIMB_COLOUR, JOINT_COLOUR)
     colours = [np.tile(LIMB_COLOUR, (len(vertices[0]), 1)), np.repeat(head_or_joint, m, axis=0)]
     mesh = Mesh(np.concatenate(vertices), np.concatenate(faces), np.concatenate(normals))
-    return _make_rigid_part(STICKS, skeleton, mesh, bones, np.concatenate(colours))
+    return _make_rigid_part(STICKS, mesh, bones, np.concatenate(colours))
 
 
 def _repeat_faces(mesh: Mesh, count: int, first: int) -> IntArray:
@@ -115,21 +115,20 @@ def make_skin_parts(skeleton: Skeleton) -> list[Part]:
         counts = [len(mesh.vertices) for mesh in meshes]
         bones = np.repeat([index[visual.bone] for visual in group], counts)
         colours = np.repeat([visual.material.base_colour[:3] for visual in group], counts, axis=0)
-        part = _make_rigid_part(SKIN, skeleton, join_meshes(meshes), bones, colours)
+        part = _make_rigid_part(SKIN, join_meshes(meshes), bones, colours)
         parts.append(part._replace(texture=_find_texture(group[0].material)))
     return parts + [_make_skin_part(skin, index) for skin in visuals.skins]
 
 
-def _make_rigid_part(
-    kind: str, skeleton: Skeleton, mesh: Mesh, bones: IntArray, colours: Array
-) -> Part:
+def _make_rigid_part(kind: str, mesh: Mesh, bones: IntArray, colours: Array) -> Part:
     """Return a part whose vertices, in the frames of their bones, follow one bone each."""
+    used, joints = np.unique(bones, return_inverse=True)
     return Part(
         kind=kind,
         mesh=mesh,
-        bones=np.arange(len(skeleton.bones)),
-        maps=np.tile(np.eye(4)[:3], (len(skeleton.bones), 1, 1)),
-        joints=bones.astype(np.int64)[:, None],
+        bones=used.astype(np.int64),
+        maps=np.tile(np.eye(4)[:3], (len(used), 1, 1)),
+        joints=joints.astype(np.int64)[:, None],
         weights=None,
         colours=_tint(np.asarray(colours, dtype=float), mesh),
     )
