@@ -225,10 +225,11 @@ def measure_tracking(report: Report) -> None:
     """Warm frames a second, from and to pinned memory; and whole calls of `track_many`."""
     figure, recording, poses = make_recording(RECORDING_FRAMES)
     measure_warm_frames(report, "all dofs swing", figure, recording, poses)
-    for name in TAKES if find_hdm05_folder() else ():
-        take = load_take(find_hdm05_folder(), name)
+    folder = find_hdm05_folder()
+    takes = [] if folder is None else [load_take(folder, name) for name in TAKES]
+    for take in takes:
         measure_warm_frames(
-            report, f"HDM05 {name}, limits", take.limited, take.markers, take.q, lock=LOCK
+            report, f"HDM05 {take.name}, limits", take.limited, take.markers, take.q, lock=LOCK
         )
     stages = TrackingOptions(segment_frames=512)
     seconds, tracks = {}, {}
