@@ -323,3 +323,9 @@ def test_every_term_of_the_glossary_occurs_in_the_code(tree: house.Tree):
     terms = [term for row in rows for term in re.findall(r"`(\w+)`", row)]
     assert len(terms) >= len(rows)
     assert [term for term in terms if re.search(rf"\b{term}\b", code) is None] == []
+
+
+def test_test_modules_have_names_of_their_own():
+    """Pytest imports them by their bare names."""
+    names = [path.name for path in Path(__file__).parent.rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))
