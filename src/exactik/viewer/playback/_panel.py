@@ -8,6 +8,7 @@ import numpy as np
 
 from exactik._text import join_names
 from exactik.errors import ExactikError
+from exactik.io.formats import BVH, GLB, NPZ
 from exactik.viewer.page import (
     FigureScene,
     PageChannel,
@@ -268,7 +269,7 @@ class PlayPanel:
     def _add_export(self, gui: Any) -> None:
         endings = {"HTML": ".html"}
         if self.data.has_figure:
-            endings |= {"GLB": ".glb", "BVH": ".bvh", "NPZ": ".npz"}
+            endings |= {form.name: form.suffixes[0] for form in (GLB, BVH, NPZ)}
         if self.data.track is not None:
             endings["report"] = REPORT_ENDING
         with gui.add_folder("export", expand_by_default=self.data.verdict != ""):
