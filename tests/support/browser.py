@@ -60,8 +60,8 @@ def open_page(browser: Any, viewer: Any, script: str = "") -> Any:
 
 def close_notices(page: Any) -> None:
     """Close what covers the page: that there is no graphics processor is no news."""
-    for cross in page.locator(".mantine-Notification-closeButton").all():
-        cross.click()
+    crosses = "[...document.querySelectorAll('.mantine-Notification-closeButton')]"
+    page.evaluate(f"{crosses}.forEach((cross) => cross.click())")  # some go by themselves meanwhile
 
 
 def wait_on_page(page: Any, condition: Callable[[], bool], seconds: float = 30.0) -> bool:

@@ -120,7 +120,7 @@ def test_a_c3d_is_opened_from_the_page_and_a_bad_one_is_refused_in_a_sentence(
     assert wait_on_page(page, lambda: viewer.data.title == "second.c3d")
     page.get_by_text("second.c3d").first.wait_for(timeout=10_000)
     assert wait_on_page(page, lambda: len(viewer.data) == 49)
-    assert viewer.transport.playing
+    assert wait_on_page(page, lambda: viewer.transport.playing)
     other.between(0.0, 0.5).save(tmp_path / "third.trc")
     drop_file(page, tmp_path / "third.trc")
     assert wait_on_page(page, lambda: viewer.data.title == "third.trc")
