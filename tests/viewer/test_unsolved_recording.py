@@ -442,6 +442,18 @@ def test_files_of_every_kind_are_opened(motion: ik.Motion, markers: ik.Markers, 
     with pytest.raises(ik.FileError):
         open_shown_file(tmp_path / "d" / "c.amc")
     assert open_shown_file(tmp_path / "d" / "c.amc", [figure]).playback is not None
+    # A damaged file is reported as such, and not as one that a figure opened before does not fit.
+    (tmp_path / "b.bvh").write_bytes((tmp_path / "b.bvh").read_bytes()[:300])
+    damage = {"c.amc": "nose 0", "e.amc": "root 0 0 x 0 0 0"}
+    for name, line in damage.items():
+        (tmp_path / name).write_text(f":FULLY-SPECIFIED\n:DEGREES\n1\n{line}\n")
+    for name in ("b.bvh", *damage):
+        messages = []
+        for figures in ([], [LoadedSkeleton(ik.hand(), "hand", "z")]):
+            with pytest.raises(ik.FileError) as caught:
+                open_shown_file(tmp_path / name, figures)
+            messages.append(str(caught.value))
+        assert messages[0] == messages[1]
     (tmp_path / "bad.c3d").write_bytes(b"nothing of the kind")
     with pytest.raises(ik.FileError) as caught:
         open_shown_file(tmp_path / "bad.c3d")

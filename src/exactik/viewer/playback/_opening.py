@@ -7,9 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from exactik.errors import FileError
-from exactik.io import find_content, readable_suffixes
-from exactik.pipeline import LoadedSkeleton, read_motion, read_recording, read_skeleton
+import numpy as np
+
+from exactik.errors import FileError, UsageError
+from exactik.io import find_content, find_format, readable_suffixes
+from exactik.pipeline import (
+    LoadedMotion,
+    LoadedSkeleton,
+    read_motion,
+    read_recording,
+    read_skeleton,
+)
 from exactik.viewer.playback._data import PlaybackData, UnsolvedRecording
 
 __all__ = ["FIGURE_SUFFIXES", "SHOWN_SUFFIXES", "OpenedFile", "open_figure", "open_shown_file"]
@@ -45,10 +53,32 @@ def open_shown_file(path: Path, figures: Sequence[LoadedSkeleton] = ()) -> Opene
     try:
         loaded = read_motion(str(path))
     except FileError as error:
-        if error.code not in ("no-skeleton", "malformed") or len(figures) == 0:
+        form = find_format(path)
+        if form is None or not form.needs_skeleton or len(figures) == 0:
             raise error.renamed(lambda _: "its figure first") from None
-        loaded = read_motion(str(path), figures[-1].skeleton, figure_up=figures[-1].up)
-    return OpenedFile(playback=PlaybackData.of(loaded.motion))
+        loaded = _read_with_figure(path, figures[-1], error)
+    try:
+        return OpenedFile(playback=PlaybackData.of(loaded.motion))
+    except UsageError as error:  # nothing in it to show
+        raise FileError(path, str(error)) from None
+
+
+def _read_with_figure(path: Path, figure: LoadedSkeleton, first: FileError) -> LoadedMotion:
+    """Return a motion that could not be read, or not with what lies beside it, with a figure.
+
+    Args:
+        path: the file.
+        figure: to take.
+        first: why it could not be read; raised again if the figure does not help, unless all that
+            was missing was a figure.
+    """
+    try:
+        read = read_motion(str(path), figure.skeleton, figure_up=figure.up)
+    except FileError as error:
+        raise (error if first.code == "no-skeleton" else first) from None
+    if not np.isfinite(read.motion.q).all(axis=1).any():  # another figure's: no frame fits
+        raise first
+    return read
 
 
 def open_figure(path: Path) -> LoadedSkeleton:
