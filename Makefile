@@ -7,7 +7,7 @@ PEERS := .venv/.peers
 DOCS := .venv-docs/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-gpu test-browser browser lint docs bench peers mutants recordings release-check clean
+.PHONY: help setup demo test test-slow test-gpu test-browser browser lint docs bench peers mutants fuzz recordings release-check clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -52,6 +52,9 @@ peers: $(STAMP) ## measure other tools, each in its own environment, and write d
 
 mutants: $(STAMP) ## make faults in how recordings are solved and see which test notices (ARGS="--area solver", ARGS="tracking --only gaps")
 	@$(BIN)/python tools/mutants.py $(ARGS)
+
+fuzz: $(STAMP) ## damage files, meshes and whole scenes and see that each ends in a result or a sentence (ARGS="--only scene")
+	@$(BIN)/python -m tests.support.fuzz_runs build/fuzz $(ARGS)
 
 recordings: $(STAMP) ## solve and judge every recording of a person in ../shared (ARGS=--spoiled)
 	@$(BIN)/python tools/recordings.py --write $(ARGS)

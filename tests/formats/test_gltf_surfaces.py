@@ -15,6 +15,7 @@ from exactik.io import convert
 from exactik.io.gltf import encode_posable_glb
 from exactik.model import Skeleton
 from exactik.motion import Motion
+from exactik.visuals import Mesh, Visual, Visuals
 from tests.support.visuals import make_boxed_arm, make_png, make_skinned_arm
 
 
@@ -153,6 +154,35 @@ def test_a_damaged_look_is_one_sentence(tmp_path: Path, name: str):
     assert len(visuals.notes) <= 1
     assert expected in "".join(visuals.notes)
     assert "\n" not in "".join(visuals.notes)
+
+
+@pytest.mark.parametrize(("skinned", "most"), [(True, 300), (False, 3000)])
+def test_a_file_of_endless_surfaces_is_shown_in_part(tmp_path: Path, skinned: bool, most: int):
+    def repeat(document: dict[str, Any]) -> None:
+        primitive = primitive_of(document)
+        accessor = document["accessors"][primitive["indices"]]
+        document["accessors"].append(accessor | {"count": 3})
+        primitive |= {"indices": len(document["accessors"]) - 1}
+        document["meshes"][0]["primitives"] = [primitive] * (most + 1)
+        if not skinned:
+            for node in document["nodes"]:
+                if node.pop("skin", None) is not None:
+                    document["nodes"][1]["mesh"] = node.pop("mesh")
+
+    visuals = damaged(tmp_path, repeat).visuals
+    assert (len(visuals.skins), len(visuals.rigid)) == ((most, 0) if skinned else (0, most))
+    assert f"the first {most} " in visuals.notes[-1]
+
+
+def test_a_mesh_without_triangles_is_no_look(tmp_path: Path):
+    def cut(document: dict[str, Any]) -> None:
+        document["accessors"][primitive_of(document)["indices"]]["count"] = 2
+
+    figure = damaged(tmp_path, cut)
+    assert not figure.visuals
+    assert any("a mesh without triangles" in note for note in figure.visuals.notes)
+    empty = Visual("e", figure.bone_names[0], Mesh(np.zeros((0, 3)), np.zeros((0, 3))))
+    assert encode_posable_glb(figure.with_visuals(Visuals(rigid=(empty,))), 1)[:4] == b"glTF"
 
 
 def test_an_image_that_would_fill_the_memory_is_refused(tmp_path: Path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,13 @@ def test_a_damaged_mesh_is_one_sentence(tmp_path: Path, name: str):
     assert "\n" not in str(error.value)
 
 
+def test_a_mesh_without_an_area_is_none(tmp_path: Path):
+    points = "".join(f"v {k} {k} {k}\n" for k in range(3))
+    (tmp_path / "line.obj").write_text(f"{points}f 1 2 3\n")
+    with pytest.raises(FileError, match=r"line\.obj: no triangle has an area"):
+        read_mesh_file(str(tmp_path / "line.obj"), MeshFinder(str(tmp_path / "line.obj")))
+
+
 def test_large_files_are_refused_unread(tmp_path: Path):
     for name, size in (("a.stl", reading.MAX_MESH_BYTES), ("a.png", reading.MAX_TEXTURE_BYTES)):
         with open(tmp_path / name, "wb") as file:
@@ -239,6 +247,36 @@ def test_packages_are_looked_for_a_few_folders_up(tmp_path: Path):
         else:
             with pytest.raises(FileError):
                 finder.find("package://p/a.stl")
+
+
+@pytest.mark.parametrize("reference", ["../other/a.stl", "package://other/a.stl"])
+def test_a_file_sent_to_a_page_does_not_look_around(
+    tmp_path: Path, monkeypatch: Any, reference: str
+):
+    """It lies in a temporary folder of its own, beside those of others; or in somebody's home."""
+    folders = [tmp_path / "other", tmp_path / "mine" / "deep"]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        write_stl(folder / "a.stl")
+    model = str(tmp_path / "mine" / "robot.urdf")
+    assert MeshFinder(model).find(reference)
+    for target, name, value in (
+        (tempfile, "gettempdir", lambda: str(tmp_path)),
+        (os.path, "expanduser", lambda path: str(tmp_path / "mine")),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(target, name, value)
+            with pytest.raises(FileError) as error:
+                MeshFinder(model).find(reference)
+            assert error.value.code in ("mesh-outside", "mesh-missing")
+            assert MeshFinder(model).find("deep/a.stl")
+
+
+def test_a_hidden_folder_is_no_package(tmp_path: Path):
+    (tmp_path / ".ssh").mkdir()
+    write_stl(tmp_path / ".ssh" / "a.stl")
+    with pytest.raises(FileError, match="is not there"):
+        MeshFinder(str(tmp_path / "model" / "robot.urdf")).find("package://.ssh/a.stl")
 
 
 def test_what_is_missing_is_one_note(package: Path):

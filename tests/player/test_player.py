@@ -24,6 +24,7 @@ from exactik.player import (
     render_player_page,
     render_still,
 )
+from exactik.player._encoding import encode_normals
 from exactik.player._scene import choose_frames
 from exactik.player._surface import make_skin_parts, make_stick_part, simplify_part
 from exactik.spatial import matrix_from_wxyz
@@ -208,6 +209,11 @@ def test_large_surfaces_are_simplified_and_large_images_left_out(motion: Motion)
     assert [("image" in part, part["bones"]) for part in data["figure"]["parts"][1:]] == [
         (True, [0])
     ]
+
+
+def test_normals_of_any_length_are_shown():
+    normals = np.array([[0, 0, 0], [3e38, 3e38, 0], [0, 0, -1e-40]], dtype=np.float32)
+    assert encode_normals(normals).tolist() == [[0, 0], [64, 64], [127, 127]]
 
 
 @pytest.mark.parametrize("most", [0, 1, 3])

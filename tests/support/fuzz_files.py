@@ -22,6 +22,7 @@ from exactik.io import load_ik_setup
 from exactik.io.gltf import encode_posable_glb
 from exactik.io.meshes import MeshFinder, read_mesh_file
 from tests.support.c3d_files import make_c3d
+from tests.support.fuzz_scenes import SCENE_SUFFIXES, load_scene
 from tests.support.mesh_files import DAE, MJCF, MTL, OBJ, URDF, VTP, write_stl
 from tests.support.models import EVERY_JOINT, chain_of, configuration
 from tests.support.opensim_files import make_leg
@@ -37,7 +38,7 @@ class Reader:
 
     Attributes:
         what: "skeleton", "motion", "markers", "setup" (of OpenSim's inverse kinematics), "look" of
-            a skeleton, or "mesh".
+            a skeleton, "mesh", or "scene" (a figure with its meshes, shown).
         suffix: of the files.
     """
 
@@ -65,6 +66,8 @@ class Reader:
             encode_posable_glb(dressed, 1)  # what is shown is finite, and fits together
             return dressed.visuals
         any_of = Random(0).choice if rng is None else rng.choice
+        if self.what == "scene":
+            return load_scene(path, floating=any_of([False, True]))
         options: dict[str, Any] = {"strict": rng is not None and rng.random() < 0.15}
         if self.suffix == ".bvh":
             options["length_unit"] = "cm" if rng is None else any_of(["cm", "auto", 0.0254])
@@ -88,6 +91,7 @@ READERS = [
     Reader("setup", ".xml"),
     *(Reader("look", suffix) for suffix in _LOOKS),
     *(Reader("mesh", suffix) for suffix in _MESHES),
+    *(Reader("scene", suffix) for suffix in SCENE_SUFFIXES),
 ]
 
 

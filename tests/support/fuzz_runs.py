@@ -5,8 +5,8 @@
 
 Whatever a mutant is, the outcome is a result or one of our own errors, a sentence that names the
 file; warnings are `FileWarning`; it takes less than two seconds and no more memory than the size of
-the file allows. A program runs under a limit of its address space, and a crash of it leaves the
-name of the run in FOLDER/current.
+the file allows; and nothing outside the folder of the file is opened. A program runs under a limit
+of its address space, and a crash of it leaves the name of the run in FOLDER/current.
 """
 
 from __future__ import annotations
@@ -31,12 +31,14 @@ import numpy as np
 import exactik as ik
 from exactik.errors import ExactikError, FileWarning
 from tests.support.fuzz_files import READERS, Reader, files_of, real_files
+from tests.support.fuzz_scenes import Scene, watch_files
 from tests.support.fuzz_structures import SIDE_FILE
 from tests.support.fuzzing import mutant
 
 __all__ = ["Fuzzer", "Hang", "Wrong"]
 
 SECONDS = 2.0  # of the processor: a machine that is busy with something else proves nothing
+SHOWING = 2.0  # times as much for scenes, which are read, exported, put on a page and drawn
 WAIT = 30.0  # [s] by the clock, for a reader that waits rather than works
 # Text becomes Python objects on the way, some 60 bytes for a number of two characters, and a gap in
 # the frame numbers of AMC may add 100,000 frames of NaN; modules that are loaded come on top.
@@ -54,7 +56,7 @@ class Hang(BaseException):
 
 
 @contextmanager
-def alarm() -> Iterator[None]:
+def alarm(seconds: float) -> Iterator[None]:
     """Interrupt what takes too long; nothing where there are no such signals."""
     if not hasattr(signal, "setitimer"):
         yield
@@ -64,13 +66,13 @@ def alarm() -> Iterator[None]:
         raise Hang
 
     timers = {
-        signal.ITIMER_PROF: (signal.SIGPROF, SECONDS),
+        signal.ITIMER_PROF: (signal.SIGPROF, seconds),
         signal.ITIMER_REAL: (signal.SIGALRM, WAIT),
     }
     before = {number: signal.signal(number, ring) for number, _ in timers.values()}
     try:
-        for timer, (_, seconds) in timers.items():
-            signal.setitimer(timer, seconds)
+        for timer, (_, limit) in timers.items():
+            signal.setitimer(timer, limit)
         yield
     finally:
         for timer in timers:
@@ -91,6 +93,9 @@ class Fuzzer:
             files, skeletons = real_files(shared)
             self.files |= files
             self.skeletons |= skeletons
+        self.scene = Scene(folder / "beside")
+        for suffix, data in self.scene.files.items():
+            self.files[f"scene{suffix}/own"] = data
         (folder / SIDE_FILE[0]).write_bytes(SIDE_FILE[1])
         self.slowest, self.largest = (0.0, ""), (0.0, "")
         for name, data in self.files.items():
@@ -106,9 +111,14 @@ class Fuzzer:
         return [name for name in self.files if name.startswith(f"{reader.name}/")]
 
     def written(self, name: str, data: bytes) -> Path:
-        path = self.folder / f"mutant{self.reader(name).suffix}"
+        path = self.place(self.reader(name))
         path.write_bytes(data)
         return path
+
+    def place(self, reader: Reader) -> Path:
+        """Return where the mutants for a reader are."""
+        folder = self.scene.model if reader.what == "scene" else self.folder
+        return folder / f"mutant{reader.suffix}"
 
     def named(self, reader: Reader, seed: int, run: int) -> str:
         """Return the name of a run: a sound file, a seed and a number make a mutant."""
@@ -120,24 +130,38 @@ class Fuzzer:
         base = name.rsplit("/", 2)[0]
         reader, rng = self.reader(base), Random(name)
         others = [self.files[other] for other in self.bases(reader)]
-        data = mutant(self.files[base], reader.suffix, rng, others)
+        if reader.what == "scene":
+            data = self.scene.damage(self.files[base], reader.suffix, rng)
+        else:
+            data = mutant(self.files[base], reader.suffix, rng, others)
         path = self.written(base, data)
         tracemalloc.reset_peak()
         start, used = time.process_time(), tracemalloc.get_traced_memory()[0]
         try:
-            with warnings.catch_warnings(record=True) as caught, alarm():
+            limit = SECONDS * (SHOWING if reader.what == "scene" else 1.0)
+            allowed = (str(self.scene.folder if reader.what == "scene" else self.folder),)
+            with (
+                warnings.catch_warnings(record=True) as caught,
+                watch_files(allowed) as strange,
+                alarm(limit),
+            ):
                 warnings.simplefilter("always")
                 try:
                     outcome = self.checked(reader.load(path, self.skeleton(base), rng), path)
                 except ExactikError as error:
                     sentence(str(error), path)
                     outcome = type(error).__name__
+            if len(strange) > 0:
+                raise Wrong(f"opened {strange[0]}")
             for warning in caught:
                 if warning.category is not FileWarning:
                     where = f"{Path(warning.filename).name}, line {warning.lineno}"
                     raise Wrong(f"{warning.category.__name__} at {where}: {warning.message}")
                 sentence(str(warning.message), path)
-            self.measure(name, time.process_time() - start, used, len(data))
+            seconds = time.process_time() - start
+            if seconds > limit:
+                raise Wrong(f"took {seconds:.1f} s of the processor")
+            self.measure(name, seconds, used, len(data))
         except (Exception, Hang) as error:
             text = str(error) if isinstance(error, Wrong) else f"{type(error).__name__}: {error}"
             raise Wrong(f"run {name} ({len(data)} bytes, in {path}): {text[:1500]}") from error
@@ -172,8 +196,6 @@ class Fuzzer:
             raise Wrong("samples have infinities; expected numbers and NaN")
 
     def measure(self, name: str, seconds: float, used: int, size: int) -> None:
-        if seconds > SECONDS:
-            raise Wrong(f"took {seconds:.1f} s of the processor")
         self.slowest = max(self.slowest, (seconds, name))
         if tracemalloc.is_tracing():
             peak = tracemalloc.get_traced_memory()[1] - used
@@ -196,7 +218,7 @@ def sentence(text: str, path: Path) -> None:
 
 
 def main() -> None:
-    """Run a campaign; exit with 1 after the first thousand characters of each kind of failure."""
+    """Run a campaign; exit with 1 after the first thousand characters of each failure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seed", type=int, default=0)
@@ -225,14 +247,24 @@ def main() -> None:
             except Wrong as error:
                 outcomes["wrong"] += 1
                 failures.append(str(error))
+                print(failures[-1][:1000], flush=True)
     faulthandler.cancel_dump_traceback_later()
     counts = ", ".join(f"{n} {outcome}" for outcome, n in outcomes.most_common())
     print(f"{sum(outcomes.values())} runs of seed {given.seed}: {counts}")
     print(f"slowest {fuzzer.slowest[0]:.2f} s ({fuzzer.slowest[1]})")
     print(f"largest {fuzzer.largest[0]:.0%} of the memory allowed ({fuzzer.largest[1]})")
-    for text in failures[:40]:
-        print(text[:1000])
+    print(f"largest process {measure_process():.0f} MiB")
     sys.exit(len(failures) > 0)
+
+
+def measure_process() -> float:
+    """Return the most memory that the process had [MiB], or 0 where nobody tells."""
+    if sys.platform == "win32":
+        return 0.0
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (2**20 if sys.platform == "darwin" else 2**10)
 
 
 def limit_memory() -> None:

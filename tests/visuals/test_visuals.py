@@ -117,6 +117,8 @@ def test_weights_have_the_sum_one_and_joints_exist():
     weights[0, :2], joints[0, 1] = (1.0, 3.0), 1
     skin = Skin("s", mesh, ("a", "b"), maps, joints, weights)
     np.testing.assert_allclose(skin.weights, [(0.25, 0.75, 0, 0), (1, 0, 0, 0), (1, 0, 0, 0)])
+    huge = Skin("s", mesh, ("a", "b"), maps, joints, np.full((3, 4), 3e38, dtype=np.float32))
+    np.testing.assert_array_equal(huge.weights, 0.25)
     found = Visuals(skins=(skin,)).find_vertex_bones(("x", "b", "a"))
     np.testing.assert_array_equal(found[0], [1, 2, 2])
     with pytest.raises(ModelError, match="2 bones names joint 2"):

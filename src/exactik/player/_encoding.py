@@ -57,11 +57,14 @@ def encode_over_time(values: NDArray[np.integer[Any]]) -> NDArray[np.uint8]:
 
 
 def encode_normals(normals: Array) -> NDArray[np.int8]:
-    """Return unit vectors, (n, 3), as points of an unfolded octahedron, (n, 2).
+    """Return unit vectors, (n, 3), as points of an unfolded octahedron, (n, 2); zeros as z.
 
     Cigolle et al., "A survey of efficient representations for independent unit vectors", 2014.
     """
-    x, y, z = (np.asarray(normals, dtype=float) / np.abs(normals).sum(axis=1, keepdims=True)).T
+    normals = np.asarray(normals, dtype=float)  # of a file, they may be of any length
+    length = np.abs(normals).sum(axis=1, keepdims=True)
+    unit = np.where(length > 0.0, normals / np.where(length > 0.0, length, 1.0), (0.0, 0.0, 1.0))
+    x, y, z = unit.T
     below = z < 0.0
     u = np.where(below, (1.0 - np.abs(y)) * np.where(x >= 0.0, 1.0, -1.0), x)
     v = np.where(below, (1.0 - np.abs(x)) * np.where(y >= 0.0, 1.0, -1.0), y)

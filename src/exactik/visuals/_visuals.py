@@ -29,6 +29,7 @@ __all__ = ["Skin", "Visual", "Visuals"]
 
 MIN_BONE_LENGTH = 1e-3  # [m] shorter ones have no direction
 UNCHANGED = 1e-3  # bones that differ by a smaller part are as they were
+MAX_REACH = 1e30  # [m]; anything between the largest figure and the end of single precision, 3e38
 INFLUENCES = 4  # bones that a vertex follows: as many as glTF's first set has, and as browsers take
 
 
@@ -54,6 +55,7 @@ class Visual:
         """Check the map."""
         if np.shape(self.T_bone_mesh) != (4, 4) or not np.isfinite(self.T_bone_mesh).all():
             raise ModelError(f"the map of mesh {self.name[:40]!r} is no finite 4×4 matrix")
+        _check_reach(self.mesh, self.T_bone_mesh)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +87,7 @@ class Skin:
         """Check shapes, and bring the weights of each vertex to the sum 1."""
         n = len(self.mesh.vertices)
         joints = np.ascontiguousarray(self.joints, dtype=np.uint16)
-        weights = np.array(self.weights, dtype=np.float32)
+        weights = np.array(self.weights, dtype=float)  # whose sums may leave single precision
         if joints.shape != (n, INFLUENCES) or weights.shape != (n, INFLUENCES):
             raise ModelError(f"a skin of {n} vertices has joints {joints.shape}")
         if np.shape(self.T_bone_mesh) != (len(self.bones), 4, 4):
@@ -94,10 +96,12 @@ class Skin:
             raise ModelError(f"a skin of {len(self.bones)} bones names joint {int(joints.max())}")
         if not np.isfinite(weights).all() or not np.isfinite(self.T_bone_mesh).all():
             raise ModelError("weights or maps of a skin are not finite")
+        _check_reach(self.mesh, self.T_bone_mesh)
         weights = np.clip(weights, 0.0, None)
         total = weights.sum(axis=1, keepdims=True)
-        first = np.eye(1, INFLUENCES, dtype=np.float32)  # without weights: all to the first
+        first = np.eye(1, INFLUENCES)  # without weights: all to the first
         weights = np.where(total > 0.0, weights / np.where(total > 0.0, total, 1.0), first)
+        weights = weights.astype(np.float32)
         for name, array in (("joints", joints), ("weights", weights)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -220,6 +224,15 @@ class Visuals:
             strongest = np.argmax(skin.weights, axis=1)
             found.append(rows[skin.joints[np.arange(len(strongest)), strongest]])
         return found
+
+
+def _check_reach(mesh: Mesh, T_bone_mesh: Array) -> None:
+    """Raise an error if a mesh, mapped by (…, 4, 4), is too large for single precision."""
+    largest = float(np.abs(mesh.vertices).max(initial=1.0))
+    with np.errstate(over="ignore"):
+        reach = 4.0 * largest * float(np.abs(T_bone_mesh).max(initial=0.0))
+    if reach > MAX_REACH:
+        raise ModelError(f"a mesh reaches {reach:.0e} m; nothing as far is shown")
 
 
 def stretch_skin(

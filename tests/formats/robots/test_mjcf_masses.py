@@ -157,6 +157,7 @@ def test_a_home_pose_is_mujocos_and_a_robot_opens_in_it(tmp_path: Path):
     pose = robot.forward(robot.home)
     np.testing.assert_allclose(pose.positions, data.xpos[1:], atol=1e-12)
     np.testing.assert_allclose(pose.center_of_mass, data.subtree_com[0], atol=1e-12)
+    assert sum(m.mass for m in robot.masses.values()) == pytest.approx(model.body_mass.sum())
     np.testing.assert_array_equal(choose_first_pose(robot), robot.home)
     fixed = load_keyed(tmp_path, HOME)
     assert fixed.home is not None

@@ -144,3 +144,12 @@ def test_opensim_geometry_of_both_kinds_of_versions(tmp_path: Path):
     np.testing.assert_allclose(
         [part.min(axis=0), part.max(axis=0)], [(2, 0, 0), (5, 1, 0)], atol=1e-6
     )
+
+
+@pytest.mark.parametrize("scale", ["1e33 1 1", "1e300 1e300 1e300"])
+def test_a_mesh_too_large_for_a_page_is_said_and_the_others_shown(folder: Path, scale: str):
+    urdf = URDF.format(folder="meshes").replace('scale="2 2 2"', f'scale="{scale}"')
+    (folder / "r.urdf").write_text(urdf)
+    visuals = ik.load_skeleton(folder / "r.urdf").visuals
+    assert len(visuals.rigid) == 3
+    assert any("nothing as far is shown" in note for note in visuals.notes)

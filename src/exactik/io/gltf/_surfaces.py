@@ -33,6 +33,8 @@ __all__ = ["read_gltf_visuals"]
 
 TRIANGLES, STRIP, FAN = 4, 5, 6  # modes of a primitive
 INFLUENCES = 4  # bones that a vertex of a skin follows
+# Surfaces of one file: a character has some ten. A page takes 5 ms for each that has a skin.
+MAX_SKINS, MAX_RIGID = 300, 3000
 COMPRESSIONS = ("KHR_draco_mesh_compression", "EXT_meshopt_compression")
 
 
@@ -92,7 +94,14 @@ class SurfaceReader:
             notes.append(Note("visuals-not-read", "damage", first.place, text))
         return tuple(notes)
 
+    def _require_room(self, owner: JsonObject, skin: JsonObject | None) -> None:
+        """Raise an error if there are as many surfaces as are shown."""
+        if len(self.skins) >= MAX_SKINS if skin is not None else len(self.rigid) >= MAX_RIGID:
+            shown = f"{MAX_SKINS} skins" if skin is not None else f"{MAX_RIGID} meshes"
+            raise owner.error(f"the first {shown} of the file are shown alone")
+
     def _read_mesh(self, node: int, mesh: JsonObject, skin: JsonObject | None) -> None:
+        self._require_room(mesh, skin)
         if isinstance(mesh.value.get("weights"), list):
             self.not_kept["morph targets of a mesh"] += 1
         name = mesh.text("name") or self.figure.forest.name(node)
@@ -103,7 +112,11 @@ class SurfaceReader:
             compressed = [c for c in COMPRESSIONS if c in primitive.object("extensions").value]
             if len(compressed) > 0:
                 raise primitive.error(f"is compressed ({compressed[0]}); expected plain numbers")
+            self._require_room(primitive, skin)
             surface = read_primitive(self.document, primitive)
+            if len(surface.faces) == 0:
+                self.not_kept["a mesh without triangles"] += 1
+                continue
             self._vertices += len(surface.vertices)
             if self._vertices > MAX_VERTICES:
                 raise primitive.error(f"expected at most {MAX_VERTICES} vertices in all meshes")

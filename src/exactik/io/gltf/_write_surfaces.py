@@ -45,12 +45,16 @@ def add_surfaces(
     writer = SurfaceWriter(builder, keep_normals)
     bone_node = {name: k + 1 for k, name in enumerate(builder.skeleton.bone_names)}
     for visual in visuals.rigid:
+        if len(visual.mesh.faces) == 0:  # glTF has no accessors without numbers
+            continue
         node: dict[str, Any] = {"mesh": writer.add_mesh(visual.name, visual.mesh, visual.material)}
         if not np.array_equal(visual.T_bone_mesh, np.eye(4)):
             node["matrix"] = visual.T_bone_mesh.T.ravel().tolist()
         index = builder.add("nodes", {"name": visual.name or f"{visual.bone} mesh", **node})
         builder.json["nodes"][bone_node[visual.bone]].setdefault("children", []).append(index)
     for skin in visuals.skins:
+        if len(skin.mesh.faces) == 0:
+            continue
         component = BYTE if len(skin.bones) < 256 else SHORT
         joints, weights = skin.joints, skin.weights
         attributes = {

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from exactik._text import count_noun
-from exactik.errors import FileError, Note
+from exactik.errors import FileError, ModelError, Note
 from exactik.io.meshes._paths import MeshFinder
 from exactik.io.meshes._read import MeshPart, read_mesh_file, read_texture
 from exactik.typing import Array
@@ -49,8 +47,7 @@ class MeshLibrary:
     ) -> None:
         """Add a box, a cylinder, a sphere."""
         self._count(mesh)
-        visual = Visual(name, bone, mesh, material or DEFAULT_MATERIAL, T_bone_mesh)
-        self.visuals.append(visual)
+        self._add(name, bone, mesh, material or DEFAULT_MATERIAL, T_bone_mesh)
 
     def add_file(
         self, name: str, bone: str, reference: str, T_bone_mesh: Array, material: Material | None
@@ -58,11 +55,16 @@ class MeshLibrary:
         """Add the meshes of a file; `material` counts where the file has none of its own."""
         parts = self._read(reference)
         for part in parts:
-            T_bone_part = T_bone_mesh @ part.T_file_mesh
-            if not np.isfinite(T_bone_part).all():
-                continue
             look = part.material or material or DEFAULT_MATERIAL
-            self.visuals.append(Visual(name, bone, part.mesh, look, T_bone_part))
+            self._add(name, bone, part.mesh, look, T_bone_mesh @ part.T_file_mesh)
+
+    def _add(
+        self, name: str, bone: str, mesh: Mesh, material: Material, T_bone_mesh: Array
+    ) -> None:
+        try:
+            self.visuals.append(Visual(name, bone, mesh, material, T_bone_mesh))
+        except ModelError as error:  # too large, or not finite
+            self.skip(FileError(self.finder.path, str(error)))
 
     def skip(self, error: FileError) -> None:
         """Note that something of the model is not shown."""

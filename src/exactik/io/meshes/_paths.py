@@ -6,11 +6,16 @@ or beside one of those, or in a folder that ROS_PACKAGE_PATH or AMENT_PREFIX_PAT
 reference leads to, links followed, has to lie inside the package that it names, or for a plain path
 inside the package of the file itself: the nearest folder above it with a package.xml, else the
 folder above its own. A model from elsewhere can look at nothing else.
+
+The folders in which temporary files or people's homes lie belong to nobody's package, nor do those
+above them: a file that was sent to a page lies in a temporary folder of its own, and may not look
+around among others. Nor is a hidden folder a package.
 """
 
 from __future__ import annotations
 
 import os
+import tempfile
 from urllib.parse import unquote
 
 from exactik.errors import FileError
@@ -43,13 +48,17 @@ class MeshFinder:
         packages = [f for f in self.above if os.path.isfile(os.path.join(f, "package.xml"))]
         parent = os.path.dirname(self.folder)
         self.root = packages[0] if len(packages) > 0 else parent
-        if os.path.dirname(self.root) == self.root:  # the whole disk is no package
+        if self.root not in self.above:  # nobody's
             self.root = self.folder
 
     def _list_above(self) -> list[str]:
-        """Return the folder of the model and those above it, but for the root of the disk."""
+        """Return the folder of the model and those above it that may be somebody's package."""
+        homes = os.path.dirname(os.path.realpath(os.path.expanduser("~")))
+        shared = {homes, os.path.realpath(tempfile.gettempdir())}
         found, folder = [], self.folder
         while len(found) <= MAX_LEVELS and os.path.dirname(folder) != folder:
+            if folder in shared:
+                break
             found.append(folder)
             folder = os.path.dirname(folder)
         return found
@@ -78,7 +87,7 @@ class MeshFinder:
         raise self._missing(reference)
 
     def _find_in_package(self, reference: str, package: str, inner: str) -> str:
-        if package in ("", ".", "..") or inner == "":
+        if package == "" or package.startswith(".") or inner == "":
             raise self._missing(reference)
         roots = [f for f in self.above if os.path.basename(f) == package]
         roots += [os.path.join(folder, package) for folder in self.above]

@@ -55,16 +55,21 @@ def read_mesh_file(path: str, finder: MeshFinder) -> list[MeshPart]:
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             if suffix == ".stl":
-                return read_stl(path, read_bytes(path))
-            if suffix == ".obj":
-                return read_obj(path, read_bytes(path), open_beside, open_texture)
-            if suffix == ".dae":
-                return read_dae(path, open_texture)
-            return read_vtp(path) if suffix == ".vtp" else _read_gltf(path)
+                parts = read_stl(path, read_bytes(path))
+            elif suffix == ".obj":
+                parts = read_obj(path, read_bytes(path), open_beside, open_texture)
+            elif suffix == ".dae":
+                parts = read_dae(path, open_texture)
+            else:
+                parts = read_vtp(path) if suffix == ".vtp" else _read_gltf(path)
     except FileError:
         raise
     except ExactikError as error:  # a mesh that is none: too many vertices, not finite
         raise FileError(path, str(error)) from None
+    parts = [part for part in parts if len(part.mesh.faces) > 0]
+    if len(parts) == 0:
+        raise FileError(path, "no triangle has an area; expected a surface")
+    return parts
 
 
 def read_texture(path: str) -> Texture:
