@@ -27,7 +27,7 @@ from tests.support.fuzz_files import READERS, Reader
 from tests.support.fuzz_runs import Fuzzer, Wrong
 
 RUNS = 36  # of each reader, 1,044 in all; scenes, which are shown besides, take longer
-SCENE_RUNS = 4
+SCENE_RUNS = 2
 CAMPAIGN = 36_720  # over all readers
 ROOT = Path(__file__).resolve().parents[2]
 
