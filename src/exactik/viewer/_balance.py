@@ -20,6 +20,7 @@ __all__ = ["Balance", "compute_balance", "describe_balance", "find_convex_hull",
 # Of the reach: what is no higher above the floor touches it; about a centimetre for a human, since
 # soles are not flat. Without meshes joints and markers do, which are some centimetres inside feet.
 CONTACT_SHARE, BARE_CONTACT_SHARE = 0.01, 0.035
+NO_MASSES = "balance: the figure's file states no masses"
 
 
 class Balance(NamedTuple):
@@ -96,10 +97,10 @@ def compute_balance(pose: Pose, floor: float = 0.0) -> Balance | None:
     return Balance(center=center, support=support, margin=measure_margin(support, center[:2]))
 
 
-def describe_balance(balance: Balance | None) -> str:
-    """Return in words how a figure stands."""
+def describe_balance(balance: Balance | None, note: str = "") -> str:
+    """Return in words how a figure stands; `note` says why its masses are not known."""
     if balance is None:
-        return "balance: the figure's file states no masses"
+        return f"balance: masses are not known, {note}" if note != "" else NO_MASSES
     if np.isposinf(balance.margin):
         return "balance: its base is fixed to the world, so that it cannot fall"
     if len(balance.support) == 0:

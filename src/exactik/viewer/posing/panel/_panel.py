@@ -128,7 +128,8 @@ class Panel:
         balance = self.balance.draw(self.session.pose())
         self.balance_text.visible = self.balance.visible
         if self.balance.visible:
-            self.balance_text.content = describe_balance(balance)
+            note = self.session.skeleton.masses_note
+            self.balance_text.content = escape_markdown(describe_balance(balance, note))
 
     def say(self, sentence: str) -> None:
         """Show a sentence below the button that opens files; nothing in it is markup."""
