@@ -24,6 +24,7 @@ from exactik.viewer.page._plots import (
     draw_time_line,
     draw_time_plot,
     find_round_ticks,
+    label_axes,
 )
 from exactik.viewer.page._scene import (
     BOTH,
@@ -94,6 +95,7 @@ __all__ = [
     "find_round_ticks",
     "format_hex",
     "is_request_allowed",
+    "label_axes",
     "make_safe_name",
     "measure_box",
     "set_up_scene",

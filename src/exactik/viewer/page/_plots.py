@@ -16,7 +16,7 @@ from exactik.motion import find_segments
 from exactik.typing import Array
 from exactik.viewer.page._channel import SEEK_AREA
 
-__all__ = ["TimeCurve", "draw_time_line", "draw_time_plot", "find_round_ticks"]
+__all__ = ["TimeCurve", "draw_time_line", "draw_time_plot", "find_round_ticks", "label_axes"]
 
 LEGEND_PIXELS = 20  # high, above the plot
 MARGIN_PIXELS, SCALE_PIXELS = 16, 34  # beside the plot; of the numbers left of it
@@ -25,6 +25,8 @@ MAX_TIMES = 7  # below the plot
 LAST_TIME_SHARE = 0.75  # of the width: the rest says what the numbers are
 ROUND_STEPS = (1.0, 2.0, 5.0, 10.0, 20.0)  # times a power of ten, between numbers beside the plot
 MAX_TICKS = 6  # numbers beside a plot
+AXIS_FONT = "12px system-ui, sans-serif"
+AXIS_LABEL_PIXELS = 18  # high, of what is written along an axis of viser's plots
 
 
 class TimeCurve(NamedTuple):
@@ -62,6 +64,12 @@ def find_round_ticks(low: float, high: float, min_span: float) -> list[float]:
         if last - first < MAX_TICKS:
             break
     return [k * step for k in range(first, last + 1)]
+
+
+def label_axes(x: str, y: str) -> tuple[dict[str, object], dict[str, object]]:
+    """Return the two axes of a plot of viser's with what they show, and in which unit."""
+    look = {"labelSize": AXIS_LABEL_PIXELS, "labelFont": AXIS_FONT, "ticks": {"show": False}}
+    return {"label": x, **look}, {"label": y, **look}
 
 
 def draw_time_plot(
