@@ -14,10 +14,10 @@ import pytest
 import exactik as ik
 from exactik.motion import sample_reactions
 from exactik.pipeline import LoadedSkeleton
+from exactik.player import compute_reach
 from exactik.report import Bins
 from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.viewer import MotionViewer, PlaybackData, UnsolvedRecording
-from exactik.viewer._proportions import compute_reach
 from exactik.viewer.page import (
     MAX_UPLOAD_BYTES,
     SEEK_AREA,
