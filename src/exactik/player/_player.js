@@ -2,9 +2,10 @@
 // A figure over time that can be played, turned and stepped through; with its markers and errors.
 const exactikPlayer = (() => {
   const VIEW_ANGLE = 0.6; // [rad] of the camera
+  const MARGIN = 0.04; // of the view, on each side, that stays empty
   const COLOURS = {
-    light: { ground: [0.965, 0.969, 0.973], grid: [0.45, 0.49, 0.53], measured: [0.12, 0.13, 0.16], model: [0.0, 0.55, 0.4], error: [0.78, 0.16, 0.52], worst: [0.83, 0.1, 0.1] },
-    dark: { ground: [0.086, 0.098, 0.11], grid: [0.5, 0.55, 0.6], measured: [0.93, 0.94, 0.96], model: [0.31, 0.85, 0.66], error: [0.98, 0.45, 0.78], worst: [1.0, 0.36, 0.3] },
+    light: { edges: 0, ground: [0.965, 0.969, 0.973], grid: [0.45, 0.49, 0.53], measured: [0.12, 0.13, 0.16], model: [0.0, 0.55, 0.4], error: [0.78, 0.16, 0.52], worst: [0.83, 0.1, 0.1] },
+    dark: { edges: 0.2, ground: [0.086, 0.098, 0.11], grid: [0.5, 0.55, 0.6], measured: [0.93, 0.94, 0.96], model: [0.31, 0.85, 0.66], error: [0.98, 0.45, 0.78], worst: [1.0, 0.36, 0.3] },
   };
   const make = (tag, name, text) => {
     const node = document.createElement(tag);
@@ -55,9 +56,10 @@ const exactikPlayer = (() => {
 
     const bones = scene.figure ? scene.figure.bones.length : 0;
     const centres = [], worst = new Float32Array(K), worstMarker = new Int32Array(K).fill(-1), radii = [];
+    const places = []; // of bones, or markers alone, and of what of a surface is beyond them
+    const origins = (T, count) => Array.from({ length: count }, (_, b) => [T[12 * b + 3], T[12 * b + 7], T[12 * b + 11]]);
     for (let k = 0; k < K; k++) {
-      const T = bones > 0 ? scene.figure.poseAt(k) : null, points = [];
-      for (let b = 0; b < bones; b++) points.push([T[12 * b + 3], T[12 * b + 7], T[12 * b + 11]]);
+      const T = bones > 0 ? scene.figure.poseAt(k) : null, points = origins(T, bones);
       for (let m = 0; m < M; m++) {
         const seen = scene.measuredAt(k, m);
         if (seen && bones === 0) points.push(seen);
@@ -66,14 +68,21 @@ const exactikPlayer = (() => {
         const error = Math.hypot(...sub(seen, own));
         if (error > worst[k]) { worst[k] = error; worstMarker[k] = m; }
       }
+      places.push(points);
+      for (const ghost of ghosts) if (ghost.present[k]) places[k] = places[k].concat(origins(ghost.poseAt(k), ghost.bones.length));
       if (points.length === 0) { centres.push(centres[k - 1] || scene.low.map((v, a) => (v + scene.high[a]) / 2)); continue; }
       const lows = [0, 1, 2].map((a) => Math.min(...points.map((p) => p[a])));
       const highs = [0, 1, 2].map((a) => Math.max(...points.map((p) => p[a])));
+      for (let a = 0; a < 3 && bones > 0; a++) {
+        const [below, above] = scene.figure.beyond;
+        const lowest = points.find((p) => p[a] === lows[a]), highest = points.find((p) => p[a] === highs[a]);
+        places[k].push(lowest.map((v, i) => v - (i === a ? below[a] : 0)), highest.map((v, i) => v + (i === a ? above[a] : 0)));
+      }
       centres.push(lows.map((v, a) => (v + highs[a]) / 2));
       radii.push(0.5 * Math.hypot(...sub(highs, lows)));
     }
     radii.sort((a, b) => a - b);
-    const margin = bones > 0 ? scene.figure.margin : 0;
+    const margin = bones > 0 ? Math.max(...scene.figure.beyond.flat()) : 0;
     const radius = Math.max((radii[Math.floor(0.9 * radii.length)] || (bones > 0 ? 0 : 1)) + 0.7 * margin, 1e-3);
     const hasErrors = worstMarker.some((m) => m >= 0);
     // Of a camera that follows: means over half a second on both sides, at one height; but never so
@@ -91,26 +100,54 @@ const exactikPlayer = (() => {
     const heading = Math.hypot(travel[0], travel[1]) > radius ? Math.atan2(travel[1], travel[0]) : 0;
     const camera = {};
     function aim(azimuth, elevation) {
-      const all = 0.5 * Math.hypot(...sub(scene.high, scene.low));
-      Object.assign(camera, { azimuth, elevation, pan: [0, 0, 0],
-        distance: ((follow ? radius : Math.max(all, radius)) * 1.03) / Math.sin(VIEW_ANGLE / 2) });
+      Object.assign(camera, { azimuth, elevation, pan: [0, 0, 0], fitted: "" });
     }
     aim(heading - 0.9, 0.2);
+
+    function axes() {
+      const { azimuth: az, elevation: el } = camera;
+      const back = [Math.cos(el) * Math.cos(az), Math.cos(el) * Math.sin(az), Math.sin(el)];
+      const right = unit([-Math.sin(az), Math.cos(az), 0]);
+      return { back, right, up: cross(back, right) };
+    }
+    // Of the height and the width of the view; it is as high as wide at least.
+    const slopes = () => {
+      const aspect = canvas.width / canvas.height, tall = Math.tan(VIEW_ANGLE / 2) / Math.min(1, aspect);
+      return [tall * aspect, tall];
+    };
+
+    // The nearest camera that sees all that is shown, of a view that nobody has moved: a point p is
+    // inside if p_x - c_x <= s (c_z - p_z) and so on, which is linear in the place c of the camera.
+    function fit() {
+      const shape = `${canvas.width} ${canvas.height}`;
+      if (camera.fitted === null || camera.fitted === shape) return;
+      camera.fitted = shape;
+      const { back, right, up } = axes(), [wide, tall] = slopes().map((s) => s * (1 - 2 * MARGIN));
+      const most = [-Infinity, -Infinity, -Infinity, -Infinity];
+      places.forEach((points, k) => {
+        const origin = follow ? followed[k] : middle;
+        for (const p of points) {
+          const q = sub(p, origin), x = dot(q, right), y = dot(q, up), z = dot(q, back);
+          [wide * z + x, wide * z - x, tall * z + y, tall * z - y].forEach((v, i) => { if (v > most[i]) most[i] = v; });
+        }
+      });
+      if (!Number.isFinite(most[0])) most.fill(radius * wide);
+      camera.distance = Math.max((most[0] + most[1]) / (2 * wide), (most[2] + most[3]) / (2 * tall), radius);
+      const across = (most[0] - most[1]) / 2, above = (most[2] - most[3]) / 2;
+      camera.pan = right.map((v, a) => across * v + above * up[a]);
+    }
 
     // --- drawing
 
     function eyeMatrix() {
+      fit();
       const target = (follow ? followed[now] : middle).map((v, a) => v + camera.pan[a]);
-      const { azimuth: az, elevation: el, distance } = camera;
-      const back = [Math.cos(el) * Math.cos(az), Math.cos(el) * Math.sin(az), Math.sin(el)];
-      const right = unit([-Math.sin(az), Math.cos(az), 0]), up = cross(back, right);
+      const { back, right, up } = axes(), { distance } = camera, [wide, tall] = slopes();
       const eye = target.map((v, a) => v + distance * back[a]);
-      const aspect = canvas.width / canvas.height;
-      const s = 1 / Math.tan(VIEW_ANGLE / 2) * Math.min(1, aspect);
       const near = distance / 50, far = distance + 60 * radius;
       const d = (far + near) / (near - far), e = (2 * far * near) / (near - far);
-      const rows = [right.map((v) => (v * s) / aspect).concat((-s / aspect) * dot(right, eye)),
-        up.map((v) => v * s).concat(-s * dot(up, eye)),
+      const rows = [right.map((v) => v / wide).concat(-dot(right, eye) / wide),
+        up.map((v) => v / tall).concat(-dot(up, eye) / tall),
         back.map((v) => d * v).concat(-d * dot(back, eye) + e),
         back.map((v) => -v).concat(dot(back, eye))];
       const clip = new Float32Array(16);
@@ -160,7 +197,7 @@ const exactikPlayer = (() => {
       if (canvas.width !== width || canvas.height !== tall) { canvas.width = width; canvas.height = tall; }
       const colours = isDark() ? COLOURS.dark : COLOURS.light;
       const { clip, back, target } = eyeMatrix();
-      gl.begin(colours.ground);
+      gl.begin(colours.ground, colours.edges);
       gl.drawLines(gridLines(target, colours.grid), clip);
       const T = bones > 0 ? scene.figure.poseAt(now) : null, all = new Float32Array(12 * scene.matrices);
       const place = (own, pose) => {
@@ -355,7 +392,7 @@ const exactikPlayer = (() => {
       if (key === " ") setPlaying(!playing);
       else if (key === "ArrowLeft" || key === "ArrowRight") {
         const by = key === "ArrowLeft" ? -1 : 1;
-        if (turn) { camera.azimuth += 0.15 * by; redraw(); } else step(by);
+        if (turn) { turnBy(0.15 * by); redraw(); } else step(by);
       } else if (turn && (key === "ArrowUp" || key === "ArrowDown")) tilt(key === "ArrowUp" ? 0.1 : -0.1);
       else if (key === "+" || key === "=") zoom(0.85);
       else if (key === "-") zoom(1 / 0.85);
@@ -364,8 +401,9 @@ const exactikPlayer = (() => {
       else return;
       event.preventDefault();
     });
-    function tilt(by) { camera.elevation = Math.max(-1.5, Math.min(1.5, camera.elevation + by)); redraw(); }
-    function zoom(by) { camera.distance = Math.max(0.3 * radius, Math.min(60 * radius, camera.distance * by)); redraw(); }
+    function turnBy(by) { camera.fitted = null; camera.azimuth += by; }
+    function tilt(by) { camera.fitted = null; camera.elevation = Math.max(-1.5, Math.min(1.5, camera.elevation + by)); redraw(); }
+    function zoom(by) { camera.fitted = null; camera.distance = Math.max(0.3 * radius, Math.min(60 * radius, camera.distance * by)); redraw(); }
     let held = null;
     canvas.addEventListener("pointerdown", (event) => {
       held = { x: event.clientX, y: event.clientY, pan: event.button !== 0 || event.shiftKey, moved: 0 };
@@ -377,10 +415,11 @@ const exactikPlayer = (() => {
       held.moved += Math.abs(dx) + Math.abs(dy);
       held.x = event.clientX; held.y = event.clientY;
       if (held.pan) {
-        const { right, up } = eyeMatrix(), size = (2 * camera.distance * Math.tan(VIEW_ANGLE / 2)) / view.clientHeight;
+        camera.fitted = null;
+        const { right, up } = axes(), size = (2 * camera.distance * Math.tan(VIEW_ANGLE / 2)) / view.clientHeight;
         camera.pan = camera.pan.map((v, a) => v + size * (-dx * right[a] + dy * up[a]));
         redraw();
-      } else { camera.azimuth -= 0.009 * dx; tilt(0.009 * dy); }
+      } else { turnBy(-0.009 * dx); tilt(0.009 * dy); }
     });
     canvas.addEventListener("pointerup", (event) => {
       if (held && held.moved < 4) point(event, true);

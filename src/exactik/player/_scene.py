@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -164,30 +164,26 @@ def compose_scene(
     # A frame without a pose shows that of the last one before it that has one.
     last = np.maximum.accumulate(np.where(there, np.arange(count), int(np.argmax(there))))
     pose = _turn_pose(skeleton.forward(thing.q[last[frames]]), thing.up_axis)
-    if markers is None:
-        return PlayerScene(
-            name=skeleton.name,
-            rate=thing.rate,
-            length=count,
-            frames=frames,
-            pose=pose,
-            measured=np.empty((len(frames), 0, 3)),
-            first=first,
-        )
-    bones, points = _find_places(skeleton, markers.names)
-    if marker_points is not None:
-        points = marker_points[0] if len(marker_points) == 1 else marker_points[frames]
-    return PlayerScene(
+    scene = PlayerScene(
         name=skeleton.name,
         rate=thing.rate,
         length=count,
         frames=frames,
         pose=pose,
+        measured=np.empty((len(frames), 0, 3)),
+        first=first,
+    )
+    if markers is None:
+        return scene
+    bones, points = _find_places(skeleton, markers.names)
+    if marker_points is not None:
+        points = marker_points[0] if len(marker_points) == 1 else marker_points[frames]
+    return replace(
+        scene,
         measured=markers.positions[frames] @ _up_matrix(thing.up_axis).T,
         marker_names=markers.names,
         marker_bones=bones,
         marker_points=points,
-        first=first,
     )
 
 

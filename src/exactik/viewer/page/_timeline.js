@@ -34,7 +34,7 @@
     bar = document.createElement("div");
     bar.id = "exactik-timeline";
     bar.style.cssText = `position:fixed;height:${HEIGHT}px;z-index:5;display:flex;font:12px sans-serif;
-      user-select:none;touch-action:none;background:var(--mantine-color-body,#fff);
+      user-select:none;touch-action:none;opacity:0.999;background:var(--mantine-color-body,#fff);
       color:var(--mantine-color-text,#222);border-top:1px solid var(--mantine-color-default-border,#ccc)`;
     buttons = {};
     const column = document.createElement("div");

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik.model import Skeleton
 from exactik.viewer._proportions import compute_reach
 from exactik.viewer.page import (
     FigureScene,
+    Framing,
     Viewer,
+    WindowSize,
+    keep_in_view,
     measure_box,
     set_up_scene,
     start_guarded_server,
@@ -22,6 +26,8 @@ from exactik.viewer.posing._worker import PosingWorker
 from exactik.viewer.posing.panel import Panel
 
 __all__ = ["PoseViewer"]
+
+TIMELINE_SIZE = WindowSize(np.inf, 76.0)  # of the bar below the scene, as _timeline.js has it
 
 
 class PoseViewer(Viewer):
@@ -56,8 +62,8 @@ class PoseViewer(Viewer):
         label = f"exactik: {skeleton.name}"
         super().__init__(start_guarded_server(host, port, expose=expose, label=label), host)
         box = measure_box(self.session.pose())
-        self.surroundings = set_up_scene(self.server, box.size, box.middle)
-        self.surroundings.floor.position = (0.0, 0.0, box.floor)
+        framing = Framing(box.points, covered=TIMELINE_SIZE)
+        self.surroundings = set_up_scene(self.server, box.size, framing, box.floor)
         self.worker = PosingWorker(self.session, self._show, self._show_verdict)
         self.figure = FigureScene(self.server, skeleton)
         self.handles = HandleScene(self.server, self.session, self.worker, self.figure)
@@ -67,6 +73,7 @@ class PoseViewer(Viewer):
         )
         self._show(self.session.advance())
         self.worker.start()
+        keep_in_view(self.server, lambda: self.surroundings.framing)
         self.server.on_client_disconnect(self._release_client)
 
     async def _release_client(self, client: Any) -> None:
