@@ -242,9 +242,12 @@ def test_the_floor_is_under_the_soles_of_a_figure_whose_origin_is_in_its_hips():
     places = figure.visuals.compute_vertices(figure.bone_names, pose.positions, pose.rotations)
     low, high = (np.concatenate(places).min(axis=0), np.concatenate(places).max(axis=0))
     assert data["floor"] == pytest.approx(low[2], abs=0.005)
-    below, above = data["figure"]["beyond"]
-    assert np.allclose(pose.positions.min(axis=0) - below, low, atol=0.03)
-    assert np.allclose(pose.positions.max(axis=0) + above, high, atol=0.03)
+    corners = []
+    for k, box in enumerate(data["figure"]["boxes"]):
+        ends = np.array(box).reshape(2, 3)
+        corners += [pose.positions[k] + pose.rotations[k] @ end for end in ends]
+    assert min(corner[2] for corner in corners) == pytest.approx(low[2], abs=0.02)
+    assert max(corner[2] for corner in corners) == pytest.approx(high[2], abs=0.03)
 
 
 def test_sticks_are_about_the_joints(motion: Motion):

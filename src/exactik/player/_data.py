@@ -87,7 +87,8 @@ def encode_scene(
             parts += _choose_skin(scene.pose, limits, notes)
         data["figure"]["parts"] = [_encode_part(part, block) for part in parts]
         beyond = np.max([_measure_beyond(scene.pose, part) for part in parts], axis=0)
-        data["figure"]["beyond"] = np.round(beyond, 4).tolist()
+        data["figure"]["margin"] = round(float(beyond.max()), 4)
+        data["figure"]["boxes"] = _measure_boxes(scene.pose, parts)
         data["floor"] = _find_floor(low - beyond[0], high + beyond[1])
     data["ghosts"] = [
         {
@@ -113,6 +114,25 @@ def _measure_beyond(pose: Pose, part: Part) -> Array:
         places.max(axis=0) - origins.max(axis=0),
     )
     return np.maximum([below, above], 0.0)
+
+
+def _measure_boxes(pose: Pose, parts: list[Part]) -> list[list[float]]:
+    """Return the box of what follows each bone most, in its frame [m]: low and high; [] of nothing.
+
+    By them the script knows what is to be in view. They are measured in the first pose.
+    """
+    count = len(pose.skeleton.bones)
+    low, high = np.full((count, 3), np.inf), np.full((count, 3), -np.inf)
+    for part in parts:
+        places = place_part(part, pose.positions[0], pose.rotations[0])
+        most = 0 if part.weights is None else np.argmax(part.weights, axis=1)
+        bones = part.bones[part.joints[np.arange(len(places)), most]]
+        arms = places - pose.positions[0, bones]
+        local = np.einsum("nij,ni->nj", pose.rotations[0, bones], arms)
+        np.minimum.at(low, bones, local)
+        np.maximum.at(high, bones, local)
+    boxes = np.round(np.concatenate([low, high], axis=1), 4)
+    return [box.tolist() if np.isfinite(box).all() else [] for box in boxes]
 
 
 def _find_floor(low: Array, high: Array) -> float:

@@ -2,6 +2,7 @@
 // A figure over time that can be played, turned and stepped through; with its markers and errors.
 const exactikPlayer = (() => {
   const VIEW_ANGLE = 0.6; // [rad] of the camera
+  const OUTLINES = 150; // frames that tell what is to be in view
   const MARGIN = 0.04; // of the view, on each side, that stays empty
   const COLOURS = {
     light: { edges: 0, ground: [0.965, 0.969, 0.973], grid: [0.45, 0.49, 0.53], measured: [0.12, 0.13, 0.16], model: [0.0, 0.55, 0.4], error: [0.78, 0.16, 0.52], worst: [0.83, 0.1, 0.1] },
@@ -56,7 +57,6 @@ const exactikPlayer = (() => {
 
     const bones = scene.figure ? scene.figure.bones.length : 0;
     const centres = [], worst = new Float32Array(K), worstMarker = new Int32Array(K).fill(-1), radii = [];
-    const places = []; // of bones, or markers alone, and of what of a surface is beyond them
     const origins = (T, count) => Array.from({ length: count }, (_, b) => [T[12 * b + 3], T[12 * b + 7], T[12 * b + 11]]);
     for (let k = 0; k < K; k++) {
       const T = bones > 0 ? scene.figure.poseAt(k) : null, points = origins(T, bones);
@@ -68,21 +68,14 @@ const exactikPlayer = (() => {
         const error = Math.hypot(...sub(seen, own));
         if (error > worst[k]) { worst[k] = error; worstMarker[k] = m; }
       }
-      places.push(points);
-      for (const ghost of ghosts) if (ghost.present[k]) places[k] = places[k].concat(origins(ghost.poseAt(k), ghost.bones.length));
       if (points.length === 0) { centres.push(centres[k - 1] || scene.low.map((v, a) => (v + scene.high[a]) / 2)); continue; }
       const lows = [0, 1, 2].map((a) => Math.min(...points.map((p) => p[a])));
       const highs = [0, 1, 2].map((a) => Math.max(...points.map((p) => p[a])));
-      for (let a = 0; a < 3 && bones > 0; a++) {
-        const [below, above] = scene.figure.beyond;
-        const lowest = points.find((p) => p[a] === lows[a]), highest = points.find((p) => p[a] === highs[a]);
-        places[k].push(lowest.map((v, i) => v - (i === a ? below[a] : 0)), highest.map((v, i) => v + (i === a ? above[a] : 0)));
-      }
       centres.push(lows.map((v, a) => (v + highs[a]) / 2));
       radii.push(0.5 * Math.hypot(...sub(highs, lows)));
     }
     radii.sort((a, b) => a - b);
-    const margin = bones > 0 ? Math.max(...scene.figure.beyond.flat()) : 0;
+    const margin = bones > 0 ? scene.figure.margin : 0;
     const radius = Math.max((radii[Math.floor(0.9 * radii.length)] || (bones > 0 ? 0 : 1)) + 0.7 * margin, 1e-3);
     const hasErrors = worstMarker.some((m) => m >= 0);
     // Of a camera that follows: means over half a second on both sides, at one height; but never so
@@ -116,6 +109,25 @@ const exactikPlayer = (() => {
       return [tall * aspect, tall];
     };
 
+    // What is to be in view at frame k: corners of what the bones carry, ghosts, markers alone.
+    function outline(k) {
+      const points = [];
+      if (bones > 0) {
+        const T = scene.figure.poseAt(k);
+        points.push(...origins(T, bones));
+        scene.figure.boxes.forEach((box, b) => {
+          for (let c = 0; c < 8 && box.length > 0; c++) {
+            const p = [0, 1, 2].map((a) => box[a + (c & (1 << a) ? 3 : 0)]);
+            points.push([0, 4, 8].map((r) => T[12 * b + r] * p[0] + T[12 * b + r + 1] * p[1] + T[12 * b + r + 2] * p[2] + T[12 * b + r + 3]));
+          }
+        });
+      } else for (let m = 0; m < M; m++) if (scene.measuredAt(k, m)) points.push(scene.measuredAt(k, m));
+      for (const ghost of ghosts) if (ghost.present[k]) points.push(...origins(ghost.poseAt(k), ghost.bones.length));
+      return points;
+    }
+    const outlines = new Map();
+    for (let k = 0; k < K; k += Math.ceil(K / OUTLINES)) outlines.set(k, outline(k));
+
     // The nearest camera that sees all that is shown, of a view that nobody has moved: a point p is
     // inside if p_x - c_x <= s (c_z - p_z) and so on, which is linear in the place c of the camera.
     function fit() {
@@ -124,7 +136,7 @@ const exactikPlayer = (() => {
       camera.fitted = shape;
       const { back, right, up } = axes(), [wide, tall] = slopes().map((s) => s * (1 - 2 * MARGIN));
       const most = [-Infinity, -Infinity, -Infinity, -Infinity];
-      places.forEach((points, k) => {
+      outlines.forEach((points, k) => {
         const origin = follow ? followed[k] : middle;
         for (const p of points) {
           const q = sub(p, origin), x = dot(q, right), y = dot(q, up), z = dot(q, back);

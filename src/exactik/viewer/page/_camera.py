@@ -26,6 +26,7 @@ FIELD_OF_VIEW = 0.9  # [rad] vertically: 52°. viser's own 75° stretches what i
 AZIMUTH = -0.58  # [rad] from where a figure faces to the camera: from the front, to its right
 ELEVATION = 0.23  # [rad] of the camera above the horizon: the floor is seen as one
 UNMOVED_SHARE = 1e-3  # of the distance: a page rounds the place of its camera; a drag is far more
+MAX_COVERED = 0.45  # of a window: in a lower one a figure is rather half hidden than tiny
 MARGIN = 0.06  # of the window's height or width, on each side, that stays empty
 
 
@@ -86,7 +87,7 @@ class Framing:
 
     def place(self, window: WindowSize = TYPICAL_WINDOW) -> CameraPlace:
         """Return the camera for a window: all is above what is covered, or all is right of it."""
-        wide, high = (min(share, 0.7) for share in np.divide(self.covered, window))
+        wide, high = (min(share, MAX_COVERED) for share in np.divide(self.covered, window))
         places = [
             fit_camera(self.points, self.azimuth, window, FIELD_OF_VIEW, bottom=high),
             fit_camera(self.points, self.azimuth, window, FIELD_OF_VIEW, left=wide),

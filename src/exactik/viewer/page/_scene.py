@@ -112,8 +112,8 @@ def set_up_scene(
     scene.set_up_direction("+z")
     scene.configure_environment_map(hdri=None)
     scene.configure_default_lights(enabled=False, cast_shadow=False)
-    scene.add_light_hemisphere("/sky", ground_color=(130, 125, 120), intensity=3.2)
-    scene.add_light_directional("/sun", intensity=2.6, position=(1.0, -1.5, 2.5))
+    scene.add_light_hemisphere("/sky", ground_color=(130, 125, 120), intensity=2.0)
+    scene.add_light_directional("/sun", intensity=3.4, position=(1.0, -1.5, 2.5))
     cell = 10.0 ** np.floor(np.log10(0.4 * reach)) * 2.5
     floor = scene.add_grid(
         floor_name,
