@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,10 +18,11 @@ from exactik.archive import TIME_LIMIT, Progress, read_counts
 from exactik.archive._ledger import Ledger
 from exactik.archive._rows import LedgerRow
 from exactik.archive._run import MAX_UNSTARTED, Queue
-from exactik.archive.tasks import TaskResult
+from exactik.archive.tasks import Storage, TaskResult
 from exactik.archive.tasks._join import SEAM_LIMIT
 from exactik.archive.tasks._outputs import draw_curve
 from exactik.archive.tasks._parts import find_window, join_motions
+from exactik.archive.tasks._provenance import find_result, publish_result, read_provenance
 from exactik.archive.tasks._storage import _try_often
 from exactik.errors import FileError
 
@@ -99,11 +101,20 @@ def enter(ledger: Ledger, count: int) -> None:
         )
 
 
-def run(ledger: Ledger, client: Any, time_limit: float | None = None) -> Progress:
+def run(
+    ledger: Ledger,
+    client: Any,
+    time_limit: float | None = None,
+    find_done: Callable[[], TaskResult | None] = lambda: None,
+) -> Progress:
     progress = Progress()
     queue = Queue(client, ledger, time_limit=time_limit, progress=progress)
+
+    def make_task(row: LedgerRow) -> Any:
+        return SimpleNamespace(name=row.name, find_done=find_done)
+
     try:
-        queue.run("take", lambda row: SimpleNamespace(name=row.name))  # type: ignore[arg-type]
+        queue.run("take", make_task)
     finally:
         queue.close()
     return progress
@@ -137,6 +148,57 @@ def test_a_take_that_kills_three_workers_is_set_aside(ledger: Ledger):
     assert (row(ledger, "t01").state, row(ledger, "t01").deaths) == ("aside", 3)
     assert row(ledger, "t01").code == "killed-workers" and progress.failed == 1
     assert row(ledger, "t02").state == "done"
+
+
+def test_a_take_whose_third_worker_died_with_the_answer_is_done(ledger: Ledger):
+    """The provenance is the truth: a take whose outputs are all there is not set aside."""
+    enter(ledger, 1)
+    found = replace(DONE, solved=False)
+    progress = run(ledger, FakeClient(lambda _: died()), find_done=lambda: found)
+    assert (row(ledger, "t00").state, row(ledger, "t00").verdict) == ("done", "good")
+    assert (progress.found, progress.failed) == (1, 0)
+
+
+def test_storage_that_does_not_answer_leaves_a_take_aside(ledger: Ledger):
+    enter(ledger, 1)
+
+    def refuse() -> None:
+        raise FileError("s3://x", "cannot be read", code="storage")
+
+    run(ledger, FakeClient(lambda _: died()), find_done=refuse)
+    assert row(ledger, "t00").state == "aside"
+
+
+def test_a_death_between_two_files_leaves_no_provenance_that_is_not_theirs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Outputs of the same size, of other options, are written over those of a result."""
+    storage = Storage(str(tmp_path / "out"))
+
+    def publish(content: str) -> None:
+        with storage.stage() as folder:
+            (folder / "t.txt").write_text(content)
+            result = replace(DONE, key=content)
+            publish_result(storage, "takes/t", [folder / "t.txt"], result, {})
+
+    def find(content: str) -> TaskResult | None:
+        return find_result(storage, read_provenance(storage, "takes/t"), content)
+
+    publish("aaaa")
+    assert find("aaaa") is not None
+    move = Storage.publish
+
+    def die(storage: Storage, staged: Path, name: str) -> None:
+        if name.endswith(".json"):
+            raise KeyboardInterrupt
+        move(storage, staged, name)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Storage, "publish", die)
+        publish("bbbb")
+    assert (tmp_path / "out/takes/t.txt").read_text() == "bbbb" and find("aaaa") is None
+    publish("aaaa")
+    assert (tmp_path / "out/takes/t.txt").read_text() == "aaaa" and find("aaaa") is not None
 
 
 def test_a_take_that_had_not_begun_is_not_blamed(ledger: Ledger):

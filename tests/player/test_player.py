@@ -210,6 +210,14 @@ def test_large_surfaces_are_simplified_and_large_images_left_out(motion: Motion)
     ]
 
 
+@pytest.mark.parametrize("most", [0, 1, 3])
+def test_a_surface_of_few_vertices_keeps_one_on_each_bone(motion: Motion, most: int):
+    """A small textured mesh beside large ones is allowed less than a vertex."""
+    (skin,) = make_skin_parts(motion.skeleton)
+    left = simplify_part(skin, most)
+    assert len(left.mesh.vertices) == len(np.unique(skin.joints[:, 0]))
+
+
 def test_a_surface_of_a_report_has_thirty_thousand_vertices_at_most(motion: Motion):
     figure = motion.skeleton
     balls = [Visual("", figure.bone_names[k], make_sphere(0.1)) for k in range(3)]

@@ -44,6 +44,15 @@ def test_reached() -> None:
     assert repr(result) == f"<Result: {result.why}>"
 
 
+def test_errors_have_as_many_digits_as_anybody_needs() -> None:
+    part = ik.solve(arm(), hand(0.5, 0.2)).problem.packed.error_parts[0]
+    said = [part.describe(error) for error in (0.0, 9e-7, 1.5e-6, 0.0123, 0.41)]
+    assert said == ["<0.001 mm", "<0.001 mm", "0.0015 mm", "12.3 mm", "0.41 m"]
+    turn = part._replace(unit="rad")
+    assert [turn.describe(e) for e in (1e-6, 0.5e-3, 0.1)] == ["<0.001°", "0.0286°", "5.73°"]
+    assert part._replace(unit="").describe(1e-9) == "1e-09"
+
+
 def test_at_limits() -> None:
     """The elbow bends to 0.5 rad and no further, where the hand can come no nearer than 0.677 m."""
     result = ik.solve(arm((-0.2, 0.5)), hand(0.0, 0.4), q0=(0.5, 0.1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -57,6 +58,21 @@ def open_page(browser: Any, viewer: Any, script: str = "") -> Any:
     return page
 
 
+def close_notices(page: Any) -> None:
+    """Close what covers the page: that there is no graphics processor is no news."""
+    crosses = "[...document.querySelectorAll('.mantine-Notification-closeButton')]"
+    page.evaluate(f"{crosses}.forEach((cross) => cross.click())")  # some go by themselves meanwhile
+
+
+def wait_on_page(page: Any, condition: Callable[[], bool], seconds: float = 30.0) -> bool:
+    """Whether something comes true; the page goes on meanwhile."""
+    for _ in range(int(seconds / 0.05)):
+        if condition():
+            return True
+        page.wait_for_timeout(50)
+    return False
+
+
 def requests_elsewhere(page: Any) -> list[str]:
     """What a page asked of other machines."""
     return [url for url in page.requested if "127.0.0.1" not in url and "blob:" not in url]
@@ -80,3 +96,34 @@ def pull_mouse(page: Any, start: Any, by: Any, steps: int = 12) -> None:
         page.mouse.move(*(start + by * k / steps))
         page.wait_for_timeout(60)
     page.wait_for_timeout(200)
+
+
+def scrub_slider(page: Any, last: int, pixels: float, steps: int = 7) -> None:
+    """Drag the thumb of the slider that ends at frame `last`, from where it is to the right."""
+    box = page.locator(f"[role=slider][aria-valuemax='{last}']").bounding_box()
+    assert box is not None
+    middle = np.array([box["x"] + box["width"] / 2, box["y"] + box["height"] / 2])
+    pull_mouse(page, middle, np.array([pixels, 0.0]), steps)
+    page.mouse.up()
+
+
+def choose_file(page: Any, button: str, path: Path) -> None:
+    """Click a button and choose a file as a user does."""
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name=button).click()
+    chooser.value.set_files(path)
+
+
+def drop_file(page: Any, path: Path) -> None:
+    """Drop a file on the page."""
+    content = base64.b64encode(path.read_bytes()).decode()
+    page.evaluate(
+        """([name, content]) => {
+            const bytes = Uint8Array.from(atob(content), (c) => c.charCodeAt(0));
+            const dataTransfer = new DataTransfer();
+            dataTransfer.items.add(new File([bytes], name));
+            const options = { bubbles: true, cancelable: true, dataTransfer };
+            document.querySelector("canvas").dispatchEvent(new DragEvent("drop", options));
+        }""",
+        [path.name, content],
+    )

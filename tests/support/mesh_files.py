@@ -5,9 +5,22 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-from exactik.visuals import make_box
+import numpy as np
 
-__all__ = ["BOX", "DAE", "MJCF", "MTL", "OBJ", "URDF", "VTP", "write_stl"]
+from exactik.visuals import make_box, make_sphere
+
+__all__ = [
+    "BOX",
+    "DAE",
+    "MJCF",
+    "MTL",
+    "OBJ",
+    "URDF",
+    "VTP",
+    "make_lump",
+    "write_lump",
+    "write_stl",
+]
 
 BOX = make_box((1.0, 2.0, 3.0))
 
@@ -27,6 +40,29 @@ def write_stl(path: Path, text: bool = False) -> None:
     for face in corners:
         data += struct.pack("<12fH", 0, 0, 0, *face.ravel(), 0)
     path.write_bytes(data)
+
+
+def make_lump(seed: int = 0) -> np.ndarray:
+    """Triangles, (n, 3, 3), of a closed surface that is not convex and has no symmetry [m]."""
+    rng = np.random.default_rng(seed)
+    sphere = make_sphere(1.0)
+    waves = 1.0 + 0.6 * np.sin(sphere.vertices @ rng.normal(0.0, 3.0, (3, 2))).sum(axis=1)
+    lump = sphere.vertices * waves[:, None] * rng.uniform(0.02, 0.1, 3) + rng.normal(0.0, 0.05, 3)
+    return lump[sphere.faces]
+
+
+def write_lump(path: Path, seed: int = 0) -> None:
+    """Write a lump as binary STL, or as OBJ if the name ends so."""
+    corners = make_lump(seed)
+    if path.suffix.lower() == ".obj":
+        vertices = "".join(f"v {x} {y} {z}\n" for x, y, z in corners.reshape(-1, 3).tolist())
+        faces = (f"f {k} {k + 1} {k + 2}\n" for k in range(1, 3 * len(corners), 3))
+        path.write_text(vertices + "".join(faces))
+        return
+    face = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
+    rows = np.zeros(len(corners), face)
+    rows["corners"] = corners
+    path.write_bytes(b"lump".ljust(80) + struct.pack("<I", len(rows)) + rows.tobytes())
 
 
 OBJ = """

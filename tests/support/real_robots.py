@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import sysconfig
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,9 @@ import pytest
 import exactik as ik
 from exactik.io import load_joint_names
 from exactik.typing import Array
+from tests.support.mesh_files import write_lump
 from tests.support.robot_files import FramePose, mujoco
+from tests.support.visuals import make_png
 
 FOLDER_VARIABLE = "EXACTIK_ROBOTS"
 # Folders of what is included elsewhere, of single objects, and of a person with 700 muscles, whose
@@ -55,6 +59,21 @@ def list_robots(repository: str) -> list[Path]:
         pytest.skip(f"no {repository}: put a clone of it in {FOLDER_VARIABLE}")
     found = sorted(p for suffix in ("urdf", "xml") for p in folders[0].rglob(f"*.{suffix}"))
     return [path for path in found if not PARTS & set(path.parts)]
+
+
+def make_missing_files(path: Path) -> None:
+    """Put meshes and images where an MJCF names some and has none; for copies of robots alone."""
+    text = path.read_text(encoding="utf-8")
+    folders = re.findall(r'(?:meshdir|assetdir|texturedir)="([^"]*)"', text) or ["assets", "."]
+    for name in sorted(set(re.findall(r'file[a-z]*="([^"]*)"', text))):
+        for target in (path.parent / folder / name for folder in folders):
+            if target.exists() or target.suffix.lower() not in (".stl", ".obj", ".png"):
+                continue
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if target.suffix.lower() == ".png":
+                target.write_bytes(make_png(1, 1))
+            else:
+                write_lump(target, zlib.crc32(name.encode()))
 
 
 class Judge:

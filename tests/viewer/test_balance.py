@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import exactik as ik
+from exactik.model import BoneMass
 from exactik.viewer._balance import (
     compute_balance,
     describe_balance,
@@ -63,3 +64,12 @@ def test_who_leans_falls_and_who_flies_stands_nowhere():
     hand = ik.hand()
     assert compute_balance(hand.forward(hand.neutral())) is None
     assert "no masses" in describe_balance(None)
+
+
+def test_what_is_bolted_down_cannot_fall():
+    bone = ik.Bone("a", joint=ik.Joint.revolute("y"))
+    arm = ik.Skeleton.build("arm", [bone], masses={"a": BoneMass(2.0, (1.0, 0.0, 0.5))})
+    balance = compute_balance(arm.forward(arm.neutral()))
+    assert balance is not None and len(balance.support) == 0
+    np.testing.assert_allclose(balance.center, (1.0, 0.0, 0.5))
+    assert "fixed to the world" in describe_balance(balance)

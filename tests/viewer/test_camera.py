@@ -91,6 +91,16 @@ def test_what_is_covered_is_avoided_above_it_or_beside_it():
     assert y.min() >= 76.0 / 800.0
 
 
+def test_room_for_a_gizmo_is_kept_as_long_as_the_window_is_large():
+    points = np.random.default_rng(1).uniform(-1.0, 1.0, (50, 3))
+    framing = Framing(points, covered=WindowSize(0.0, 0.0), around=80.0)
+    for window, room in ((WINDOW, 80.0), (WindowSize(300.0, 300.0), 45.0)):
+        x, y = project(points, framing.place(window), window).T
+        free = [x.min(), 1.0 - x.max(), y.min(), 1.0 - y.max()] * np.repeat(window, 2)
+        expected = room + MARGIN * np.repeat(window, 2)
+        assert (free >= expected - 1e-6).all() and (free - expected).min() < 1e-6
+
+
 class FakeClient:
     """A page as viser has it, as far as its camera goes."""
 

@@ -101,7 +101,9 @@ def test_real_arms_open_where_their_tools_can_move(shared_data: Path, file: str,
     assert list(session.handles) == [tool]
     assert session.handles[tool].oriented
     assert measure_dexterity(figure, session.q, tool) > SINGULAR
-    assert session.limits().level.max() == INSIDE
+    assert session.limits().bones.max() == INSIDE
+    if figure.home is None:  # at home a gripper may be open as far as it goes
+        assert session.limits().level.max() == INSIDE
 
 
 def test_an_arm_that_can_move_is_left_alone_and_one_that_hardly_can_is_bent():

@@ -11,14 +11,26 @@ import pytest
 
 import exactik as ik
 from exactik.spatial import axis_rotation, log_rotation
+from exactik.synthetic import simulate_performance
 from exactik.typing import Array
 from exactik.viewer import PoseViewer
-from tests.support.browser import chromium, find_pixel, open_page, pull_mouse, wait_for
+from tests.support.browser import (
+    choose_file,
+    chromium,
+    close_notices,
+    drop_file,
+    find_pixel,
+    open_page,
+    pull_mouse,
+    wait_for,
+    wait_on_page,
+)
 
 pytestmark = [pytest.mark.viewer, pytest.mark.browser]
 pytest.importorskip("viser")
 
 ARC_PIXELS = 52.0  # radius of the rings of a gizmo of 80 pixels
+OPEN = "open a figure…"
 AWAY = (420, 30)  # a place of the scene where nothing is
 
 LAST_KEY = """() => {
@@ -87,8 +99,7 @@ def test_a_bone_is_turned_and_a_key_dragged(browser: Any, tmp_path: Path, kind: 
     with PoseViewer(figure) as viewer:
         page = open_page(browser, viewer)
         page.wait_for_timeout(1500)
-        for cross in page.locator(".mantine-Notification-closeButton").all():
-            cross.click()
+        close_notices(page)
         session, panel = viewer.session, viewer.panel
         first, k = session.q, figure.bone_index(bone)
 
@@ -156,4 +167,45 @@ def test_a_bone_is_turned_and_a_key_dragged(browser: Any, tmp_path: Path, kind: 
             page.keyboard.press("m")
             assert wait_for(lambda: np.allclose(session.q, wanted))
             assert not np.allclose(wanted, first)
+        page.close()
+
+
+def test_figures_are_opened_from_the_page_and_others_refused(browser: Any, tmp_path: Path):
+    """A robot by the button, a character dropped on the page, a file that is none."""
+    robot, character = make_figure("urdf", tmp_path), make_figure("gltf", tmp_path)
+    simulate_performance(2.0, 30.0).save(tmp_path / "walk.bvh")
+    (tmp_path / "broken.urdf").write_text("<robot", encoding="utf-8")
+    with PoseViewer(ik.hand()) as viewer:
+        page = open_page(browser, viewer)
+        page.get_by_role("button", name=OPEN).wait_for()
+        viewer.panel.keys.run_command(viewer.session, "add", 0.0)
+        viewer.surroundings.set_dark(True)
+
+        choose_file(page, OPEN, tmp_path / "broken.urdf")
+        page.get_by_text("broken.urdf").wait_for(timeout=15_000)
+        assert str(viewer.uploads.folder) not in page.content()
+        assert viewer.session.skeleton.name == ik.hand().name
+
+        choose_file(page, OPEN, tmp_path / "arm.urdf")
+        assert wait_on_page(page, lambda: viewer.session.skeleton.dof_names == robot.dof_names)
+        assert wait_on_page(page, lambda: page.get_by_text("broken.urdf").count() == 0)
+        assert len(viewer.panel.keys.keys) == 0 and viewer.surroundings.dark
+
+        for file in ("walk.bvh", "human.glb"):
+            before = viewer.session
+            drop_file(page, tmp_path / file)
+            assert wait_on_page(page, lambda b=before: viewer.session is not b)
+            page.wait_for_timeout(1000)  # until the page has the new panel, and its button
+        assert viewer.session.skeleton.bone_names == character.bone_names
+        close_notices(page)
+        page.get_by_text("exactik: human").wait_for()
+        # It stands, is on the page, and can be pulled by its hand.
+        pose = viewer.session.pose()
+        assert pose.point("head")[2] > pose.point("l_foot")[2] + 1.0
+        hand = find_pixel(viewer, pose.point("r_hand"))
+        assert (hand > 0).all() and hand[0] < 520 and hand[1] < 420
+        pull_mouse(page, hand, np.array([10.0, -20.0]), steps=6)
+        assert wait_for(lambda: len(viewer.session.dragged) == 1)
+        page.mouse.up()
+        assert wait_for(lambda: viewer.session.resting)
         page.close()

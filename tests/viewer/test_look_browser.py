@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,21 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.spatial import matrix_from_wxyz
 from exactik.synthetic import simulate_performance, simulate_recording
-from exactik.typing import Array
 from exactik.viewer import MotionViewer
 from exactik.viewer.page import MAX_UPLOAD_BYTES, SEEK_AREA
-from tests.support.browser import chromium, open_page, requests_elsewhere, wait_for
+from tests.support.browser import (
+    choose_file,
+    chromium,
+    close_notices,
+    drop_file,
+    find_pixel,
+    open_page,
+    requests_elsewhere,
+    scrub_slider,
+    wait_for,
+    wait_on_page,
+)
 
 pytestmark = [pytest.mark.viewer, pytest.mark.browser]
 pytest.importorskip("viser")
@@ -40,61 +48,19 @@ def page(viewer: MotionViewer) -> Iterator[Any]:
         page = open_page(browser, viewer)
         page.get_by_text("timeline").wait_for()
         page.wait_for_timeout(1000)
-        for cross in page.locator(".mantine-Notification-closeButton").all():
-            cross.click()
+        close_notices(page)
         yield page
-
-
-def soon(page: Any, condition: Callable[[], bool], seconds: float = 30.0) -> bool:
-    """Whether something comes true; the page goes on meanwhile."""
-    for _ in range(int(seconds / 0.05)):
-        if condition():
-            return True
-        page.wait_for_timeout(50)
-    return False
-
-
-def pixel(viewer: MotionViewer, place: Array) -> Array:
-    """Where a point of the world is on the page."""
-    camera = next(iter(viewer.server.get_clients().values())).camera
-    turn = matrix_from_wxyz(np.array(camera.wxyz))
-    right, down, ahead = turn.T @ (place - camera.position)
-    focal = 0.5 * camera.image_height / np.tan(0.5 * camera.fov)
-    middle = 0.5 * np.array([camera.image_width, camera.image_height])
-    return middle + focal * np.array([right, down]) / ahead
 
 
 def find_lonely_marker(viewer: MotionViewer) -> int:
     """A marker in the upper half of the window that no other one is near, and that is seen."""
     places = viewer.data.targets(viewer.frame) + viewer.scene.shift
-    spots = np.array([pixel(viewer, place) for place in places])
+    spots = np.array([find_pixel(viewer, place) for place in places])
     apart = np.linalg.norm(spots[:, None] - spots[None], axis=2) + 1e9 * np.eye(len(spots))
     apart[:, ~np.isfinite(spots[:, 0])] = 1e9
     nearest = apart.min(axis=1)
     inside = (spots > 10.0).all(axis=1) & (spots[:, 1] < 240.0) & (spots[:, 0] < 420.0)
     return int(np.argmax(np.where(inside, nearest, -1.0)))
-
-
-def choose_file(page: Any, button: str, path: Path) -> None:
-    """Click a button and choose a file as a user does."""
-    with page.expect_file_chooser() as chooser:
-        page.get_by_role("button", name=button).click()
-    chooser.value.set_files(path)
-
-
-def drop_file(page: Any, path: Path) -> None:
-    """Drop a file on the page."""
-    content = base64.b64encode(path.read_bytes()).decode()
-    page.evaluate(
-        """([name, content]) => {
-            const bytes = Uint8Array.from(atob(content), (c) => c.charCodeAt(0));
-            const dataTransfer = new DataTransfer();
-            dataTransfer.items.add(new File([bytes], name));
-            const options = { bubbles: true, cancelable: true, dataTransfer };
-            document.querySelector("canvas").dispatchEvent(new DragEvent("drop", options));
-        }""",
-        [path.name, content],
-    )
 
 
 def test_a_clicked_marker_is_named_with_its_curve(viewer: MotionViewer, page: Any):
@@ -104,9 +70,9 @@ def test_a_clicked_marker_is_named_with_its_curve(viewer: MotionViewer, page: An
     panel, scene = viewer.panel.recording, viewer.scene.markers.recording
     assert panel is not None and scene is not None
     marker = find_lonely_marker(viewer)
-    spot = pixel(viewer, viewer.data.targets(30)[marker] + viewer.scene.shift)
+    spot = find_pixel(viewer, viewer.data.targets(30)[marker] + viewer.scene.shift)
     page.mouse.click(float(spot[0]) + 4.0, float(spot[1]) - 3.0)  # beside it, as hands do
-    assert soon(page, lambda: scene.chosen == marker)
+    assert wait_on_page(page, lambda: scene.chosen == marker)
     name = viewer.data.recorded.content.names[marker]  # type: ignore[union-attr]
     page.locator("strong", has_text=name).first.wait_for(timeout=10_000)
     plot = page.locator(f".exactik-marker [{SEEK_AREA}]")
@@ -115,22 +81,15 @@ def test_a_clicked_marker_is_named_with_its_curve(viewer: MotionViewer, page: An
     box = plot.bounding_box()
     assert box is not None and box["width"] > 100.0
     page.mouse.click(box["x"] + 0.75 * box["width"], box["y"] + 30.0)  # and goes there
-    assert soon(page, lambda: abs(viewer.frame - 0.75 * len(viewer.data)) < 3.0)
+    assert wait_on_page(page, lambda: abs(viewer.frame - 0.75 * len(viewer.data)) < 3.0)
     assert requests_elsewhere(page) == []
 
 
 def test_the_slider_scrubs_the_markers_and_the_line_of_the_strip(viewer: MotionViewer, page: Any):
     viewer.seek(0)
     last = len(viewer.data) - 1
-    box = page.locator(f"[role=slider][aria-valuemax='{last}']").bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.mouse.down()
-    for k in range(1, 7):
-        page.mouse.move(box["x"] + 18 * k, box["y"] + box["height"] / 2)
-        page.wait_for_timeout(60)
-    page.mouse.up()
-    assert soon(page, lambda: 30 < viewer.frame < last)
+    scrub_slider(page, last, 108.0, 6)
+    assert wait_on_page(page, lambda: 30 < viewer.frame < last)
     page.get_by_text(f"Frame {viewer.frame}", exact=True).wait_for(timeout=10_000)
     strip = page.locator(".exactik-strip").bounding_box()
     line = page.locator(".exactik-strip-line").bounding_box()
@@ -143,8 +102,8 @@ def test_the_slider_scrubs_the_markers_and_the_line_of_the_strip(viewer: MotionV
     count = len(scene.overview.labels)
     spot = strip["x"] + 0.25 * strip["width"], strip["y"] + 5.5 * strip["height"] / count
     page.mouse.click(*spot)  # a row is a marker, a column a time
-    assert soon(page, lambda: scene.chosen == 5)
-    assert soon(page, lambda: abs(viewer.frame - 0.25 * len(viewer.data)) < 3.0)
+    assert wait_on_page(page, lambda: scene.chosen == 5)
+    assert wait_on_page(page, lambda: abs(viewer.frame - 0.25 * len(viewer.data)) < 3.0)
 
 
 def test_a_c3d_is_opened_from_the_page_and_a_bad_one_is_refused_in_a_sentence(
@@ -152,23 +111,23 @@ def test_a_c3d_is_opened_from_the_page_and_a_bad_one_is_refused_in_a_sentence(
 ):
     (tmp_path / "broken.c3d").write_bytes(b"this is no C3D file")
     choose_file(page, "open a file…", tmp_path / "broken.c3d")
-    assert soon(page, lambda: viewer.panel.message.content != "")
+    assert wait_on_page(page, lambda: viewer.panel.message.content != "")
     page.get_by_text("broken.c3d: ").wait_for(timeout=10_000)
     assert str(viewer.uploads.folder) not in page.content()
     other = simulate_recording(motion, noise=0.001, gaps=0.0, swap=False).markers
     other.between(0.0, 0.8).save(tmp_path / "second.c3d")
     choose_file(page, "open a file…", tmp_path / "second.c3d")
-    assert soon(page, lambda: viewer.data.title == "second.c3d")
+    assert wait_on_page(page, lambda: viewer.data.title == "second.c3d")
     page.get_by_text("second.c3d").first.wait_for(timeout=10_000)
-    assert soon(page, lambda: len(viewer.data) == 49)
-    assert viewer.transport.playing
+    assert wait_on_page(page, lambda: len(viewer.data) == 49)
+    assert wait_on_page(page, lambda: viewer.transport.playing)
     other.between(0.0, 0.5).save(tmp_path / "third.trc")
     drop_file(page, tmp_path / "third.trc")
-    assert soon(page, lambda: viewer.data.title == "third.trc")
+    assert wait_on_page(page, lambda: viewer.data.title == "third.trc")
     page.get_by_text("third.trc", exact=True).first.wait_for(timeout=10_000)
     page.wait_for_timeout(300)  # until the page has the new button
     drop_file(page, tmp_path / "second.c3d")
-    assert soon(page, lambda: viewer.data.title == "second.c3d")
+    assert wait_on_page(page, lambda: viewer.data.title == "second.c3d")
 
 
 def test_a_file_that_is_too_large_is_not_sent(viewer: MotionViewer, page: Any, tmp_path: Path):
@@ -195,7 +154,7 @@ def test_markers_are_solved_from_the_page(
     solve = viewer.panel.solve
     assert solve is not None and solve.figure.value == "subject.npz"
     page.get_by_role("button", name="Solve", exact=True).click()
-    assert soon(page, lambda: viewer.data.has_figure, 300.0)  # it may compile
+    assert wait_on_page(page, lambda: viewer.data.has_figure, 300.0)  # it may compile
     assert wait_for(lambda: viewer.panel.solve is not solve)
     assert viewer.data.verdict != ""
     page.get_by_text(viewer.data.verdict.partition(":")[0]).first.wait_for(timeout=10_000)

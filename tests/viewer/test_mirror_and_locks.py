@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.spatial import log_rotation
+from exactik.spatial import axis_rotation, log_rotation
 from exactik.typing import Array
 from exactik.viewer import Keyframes, Mirror, PosingSession
 from exactik.viewer.keyframes import PlayClock
-from exactik.viewer.keyframes._mirror import find_named_partner
+from exactik.viewer.keyframes._partners import find_named_partner
 from exactik.viewer.posing.panel._locks import TO_LAST, TO_NEXT, find_lock_span
 from exactik.viewer.posing.panel._onion import ALL, NEIGHBOURS, NONE, choose_keys
 from exactik.viewer.posing.panel._timeline import describe_timeline, read_time
@@ -95,6 +95,49 @@ def test_where_limits_differ_the_mirrored_pose_is_as_near_as_they_allow():
     figure = ik.Skeleton.build("wings", [body, side("l_wing", 1, 2.0), side("r_wing", -1, 0.5)])
     q = np.array([0.3, 1.5, 0.2])
     assert Mirror(figure).pose(q) == pytest.approx([-0.3, -0.2, -0.5], abs=1e-6)
+
+
+def make_odd_figure(longer: float = 0.0) -> ik.Skeleton:
+    """A trunk with two arms: the left one is held out at rest, the right one hangs.
+
+    The frames of the two differ as well, and the bones of the right arm have each other's numbers.
+    """
+    joint = ik.Joint.quaternion()
+    quarter = axis_rotation("x", np.pi / 2)
+    bones = [
+        ik.Bone("trunk", joint=ik.Joint.free()),
+        ik.Bone("arm_L_1", parent="trunk", offset=(0.1, 0.2, 0.5), joint=joint),
+        ik.Bone("arm_L_2", parent="arm_L_1", offset=(0.0, 0.3, 0.0), joint=joint),
+        ik.Bone("arm_L_3", parent="arm_L_2", offset=(0.0, 0.25, 0.0), joint=joint),
+        ik.Bone("arm_R_1", parent="trunk", offset=(0.1, -0.2, 0.5), pre=quarter, joint=joint),
+        ik.Bone("arm_R_3", parent="arm_R_1", offset=(0.0, -0.3, 0.0), joint=joint),
+        ik.Bone("arm_R_2", parent="arm_R_3", offset=(0.0, -0.25 - longer, 0.0), joint=joint),
+    ]
+    return ik.Skeleton.build("odd", bones)
+
+
+def test_a_figure_that_does_not_rest_symmetrically_is_mirrored_in_the_world():
+    figure = make_odd_figure()
+    mirror = Mirror(figure)
+    names = [figure.bone_names[j] for j in mirror.partners]
+    assert names[1:] == ["arm_R_1", "arm_R_3", "arm_R_2", "arm_L_1", "arm_L_2", "arm_L_3"]
+    assert mirror.asymmetry < 1e-12
+    rest = figure.forward(figure.neutral())
+    assert rest.point("arm_L_3")[2] == pytest.approx(0.5)
+    assert rest.point("arm_R_2")[2] == pytest.approx(-0.05)
+    for q in (figure.neutral(), random_pose(figure, 3)):
+        before, after = figure.forward(q), figure.forward(mirror.pose(q))
+        np.testing.assert_allclose(
+            after.positions[mirror.partners], before.positions * (1.0, -1.0, 1.0), atol=1e-9
+        )
+        again = figure.forward(mirror.pose(mirror.pose(q)))
+        np.testing.assert_allclose(again.rotations, before.rotations, atol=1e-9)
+
+
+def test_sides_of_different_lengths_are_not_mirrored():
+    assert Mirror(make_odd_figure(0.04)).asymmetry == pytest.approx(0.04, abs=1e-6)
+    with pytest.raises(ik.UsageError, match=r"differ in length by 0\.2 m, see arm_L_3 and arm_R_2"):
+        Mirror(make_odd_figure(0.2))
 
 
 def test_a_key_is_mirrored_with_what_it_pins():

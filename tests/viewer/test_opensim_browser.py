@@ -13,7 +13,7 @@ import exactik as ik
 from exactik.cli._play import read_motion
 from exactik.cli._pose import load_figure, load_upright_figure
 from exactik.viewer import MotionViewer, PoseViewer
-from tests.support.browser import chromium, open_page, requests_elsewhere, wait_for
+from tests.support.browser import chromium, close_notices, open_page, requests_elsewhere, wait_for
 from tests.support.opensim_files import make_leg
 
 pytestmark = [pytest.mark.viewer, pytest.mark.browser]
@@ -40,8 +40,7 @@ def test_sliders_are_the_coordinates_and_what_follows_moves_with_them(
     with PoseViewer(skeleton) as viewer:
         page = open_page(browser, viewer)
         page.wait_for_timeout(1500)
-        for cross in page.locator(".mantine-Notification-closeButton").all():
-            cross.click()
+        close_notices(page)
         page.get_by_role("tab", name="Joints").click()
         page.locator("input.mantine-Select-input:visible").first.click()
         page.get_by_role("option", name="shank", exact=True).wait_for(timeout=10_000)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,15 @@ from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.viewer import EmbeddedView, MotionViewer, PlaybackData
 from exactik.viewer.page import MARKER_COLOUR, SEEK_AREA
 from exactik.viewer.playback._panel import PLAY
-from tests.support.browser import SIZE, chromium, open_page, requests_elsewhere, wait_for
+from tests.support.browser import (
+    SIZE,
+    chromium,
+    open_page,
+    requests_elsewhere,
+    scrub_slider,
+    wait_for,
+    wait_on_page,
+)
 
 pytestmark = [pytest.mark.viewer, pytest.mark.browser]
 pytest.importorskip("viser")
@@ -57,15 +65,6 @@ def greenish(image: NDArray[np.int64]) -> int:
     return int(((g > r + 40) & (g > b) & (b > r)).sum())
 
 
-def soon(page: Any, condition: Callable[[], bool], seconds: float = 15.0) -> bool:
-    """Whether something comes true; the page goes on meanwhile."""
-    for _ in range(int(seconds / 0.05)):
-        if condition():
-            return True
-        page.wait_for_timeout(50)
-    return False
-
-
 def free(page: Any) -> None:
     """Take the focus off all widgets, for keys are theirs while they have it."""
     page.evaluate("document.activeElement && document.activeElement.blur()")
@@ -74,36 +73,29 @@ def free(page: Any) -> None:
 def test_it_plays_and_pauses_by_button_and_key_and_steps(viewer: MotionViewer, page: Any):
     viewer.seek(0)
     page.get_by_text(PLAY).click()
-    assert soon(page, lambda: viewer.transport.playing and viewer.frame > 20)
+    assert wait_on_page(page, lambda: viewer.transport.playing and viewer.frame > 20)
     free(page)
     page.keyboard.press("Space")
-    assert soon(page, lambda: not viewer.transport.playing)
+    assert wait_on_page(page, lambda: not viewer.transport.playing)
     frame = viewer.frame
     page.keyboard.press("ArrowRight")
-    assert soon(page, lambda: viewer.frame == frame + 1)
+    assert wait_on_page(page, lambda: viewer.frame == frame + 1)
     page.keyboard.press("ArrowLeft")
-    assert soon(page, lambda: viewer.frame == frame)
+    assert wait_on_page(page, lambda: viewer.frame == frame)
     page.keyboard.press("End")
-    assert soon(page, lambda: viewer.frame == len(viewer.data) - 1)
+    assert wait_on_page(page, lambda: viewer.frame == len(viewer.data) - 1)
     page.keyboard.press("Home")
-    assert soon(page, lambda: viewer.frame == 0)
+    assert wait_on_page(page, lambda: viewer.frame == 0)
     assert requests_elsewhere(page) == []
 
 
 def test_the_slider_scrubs(viewer: MotionViewer, page: Any):
     viewer.seek(0)
     last = len(viewer.data) - 1
-    box = page.locator(f"[role=slider][aria-valuemax='{last}']").bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.mouse.down()
-    for k in range(1, 9):
-        page.mouse.move(box["x"] + 15 * k, box["y"] + box["height"] / 2)
-        page.wait_for_timeout(60)
-    page.mouse.up()
-    assert soon(page, lambda: 60 < viewer.frame < len(viewer.data) - 1)
+    scrub_slider(page, last, 120.0, 8)
+    assert wait_on_page(page, lambda: 60 < viewer.frame < len(viewer.data) - 1)
     said = f"Frame {viewer.frame}"
-    assert soon(page, lambda: said in viewer.panel.text.content)
+    assert wait_on_page(page, lambda: said in viewer.panel.text.content)
     page.get_by_text(said, exact=True).wait_for(timeout=10_000)
 
 
@@ -121,18 +113,20 @@ def test_a_click_on_the_error_curve_goes_there_and_the_worst_marker_is_named(
     height = area["y"] + 0.5 * area["height"]
     pixel = len(viewer.data) / area["width"]  # [frames]
     page.mouse.click(place(worst_frame), height)
-    assert soon(page, lambda: abs(viewer.frame - worst_frame) <= pixel)
+    assert wait_on_page(page, lambda: abs(viewer.frame - worst_frame) <= pixel)
     name = viewer.data.names[int(np.nanargmax(viewer.data.errors[viewer.frame]))]
     worst = viewer.scene.markers.worst
     assert worst is not None
-    assert soon(page, lambda: worst._label.text.startswith(f"{name}: "))  # beside the marker
+    assert wait_on_page(
+        page, lambda: worst._label.text.startswith(f"{name}: ")
+    )  # beside the marker
     page.get_by_text(name, exact=True).first.wait_for(timeout=10_000)  # and in the panel
     page.mouse.move(place(20), height)
     page.mouse.down()
     page.mouse.move(place(60), height, steps=4)
     page.mouse.move(place(100), height + 300, steps=4)  # a drag goes on outside of it
     page.mouse.up()
-    assert soon(page, lambda: abs(viewer.frame - 100) <= pixel)
+    assert wait_on_page(page, lambda: abs(viewer.frame - 100) <= pixel)
     page.mouse.move(place(30), height)
     page.wait_for_timeout(200)
     assert abs(viewer.frame - 100) <= pixel
@@ -143,12 +137,14 @@ def test_the_worst_frames_are_gone_to_one_after_another(viewer: MotionViewer, pa
     bookmarks = viewer.data.bookmarks
     viewer.seek(bookmarks[0].frame + 50)
     page.get_by_text("next worst").click()
-    assert soon(page, lambda: viewer.frame == bookmarks[0].frame and viewer.panel.bookmark == 0)
+    assert wait_on_page(
+        page, lambda: viewer.frame == bookmarks[0].frame and viewer.panel.bookmark == 0
+    )
     page.get_by_text(bookmarks[0].text).wait_for(timeout=10_000)
     page.get_by_text("next worst").click()
-    assert soon(page, lambda: viewer.frame == bookmarks[1].frame)
+    assert wait_on_page(page, lambda: viewer.frame == bookmarks[1].frame)
     page.get_by_text("previous worst").click()
-    assert soon(page, lambda: viewer.frame == bookmarks[0].frame)
+    assert wait_on_page(page, lambda: viewer.frame == bookmarks[0].frame)
 
 
 def test_what_is_switched_off_is_not_seen(viewer: MotionViewer, page: Any):
@@ -159,7 +155,7 @@ def test_what_is_switched_off_is_not_seen(viewer: MotionViewer, page: Any):
     def switch(name: str, node: Any) -> None:
         before = node.visible
         page.get_by_label(name, exact=True).click()
-        assert soon(page, lambda: node.visible is not before), name
+        assert wait_on_page(page, lambda: node.visible is not before), name
 
     others = {"measured": markers.measured, "residuals": markers.residuals}
     others["ghost"] = ghost.figure.node
@@ -168,15 +164,15 @@ def test_what_is_switched_off_is_not_seen(viewer: MotionViewer, page: Any):
         switch(name, node)
     shown = greenish(picture(page))  # the curve under the timeline is green as well
     switch("markers", markers.model)
-    assert soon(page, lambda: greenish(picture(page)) < shown - 25)
+    assert wait_on_page(page, lambda: greenish(picture(page)) < shown - 25)
     hidden = greenish(picture(page))
     switch("markers", markers.model)
-    assert soon(page, lambda: greenish(picture(page)) > hidden + 25)
+    assert wait_on_page(page, lambda: greenish(picture(page)) > hidden + 25)
     for name, node in others.items():
         switch(name, node)
     lines = np.array(markers.residuals.points)
     viewer.panel.exaggeration.value = 10
-    assert soon(page, lambda: not np.array_equal(markers.residuals.points, lines))
+    assert wait_on_page(page, lambda: not np.array_equal(markers.residuals.points, lines))
     longer = np.linalg.norm(np.diff(markers.residuals.points, axis=1), axis=2)
     assert np.allclose(longer, 10 * np.linalg.norm(np.diff(lines, axis=1), axis=2), atol=1e-5)
     viewer.panel.exaggeration.value = 1
@@ -184,7 +180,7 @@ def test_what_is_switched_off_is_not_seen(viewer: MotionViewer, page: Any):
 
 def test_two_pages_see_the_same_and_one_may_go(viewer: MotionViewer, page: Any, browser: Any):
     other = open_page(browser, viewer)
-    assert soon(other, lambda: len(viewer.server.get_clients()) == 2)
+    assert wait_on_page(other, lambda: len(viewer.server.get_clients()) == 2)
     other.get_by_text("timeline").wait_for()
     free(other)
     viewer.seek(10)
@@ -225,9 +221,11 @@ def test_an_export_opens_offline_and_shows_the_figure(
     requested: list[str] = []
     page.on("request", lambda request: requested.append(request.url))
     page.goto(path.as_uri())
-    assert soon(page, lambda: greenish(picture(page)) > 30, 30.0)
+    assert wait_on_page(page, lambda: greenish(picture(page)) > 30, 30.0)
     first = picture(page)
-    assert soon(page, lambda: int((np.abs(picture(page) - first) > 60).sum()) > 200)  # it plays
+    assert wait_on_page(
+        page, lambda: int((np.abs(picture(page) - first) > 60).sum()) > 200
+    )  # it plays
     assert [
         url for url in requested if not url.startswith(("file:", "blob:", "data:", "about:"))
     ] == []

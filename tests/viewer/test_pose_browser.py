@@ -14,7 +14,7 @@ import pytest
 import exactik as ik
 from exactik.typing import Array
 from exactik.viewer import PoseViewer, Update
-from tests.support.browser import chromium, open_page, requests_elsewhere, wait_for
+from tests.support.browser import chromium, close_notices, open_page, requests_elsewhere, wait_for
 from tests.support.browser import find_pixel as pixel
 from tests.support.browser import pull_mouse as pull
 
@@ -33,8 +33,7 @@ def page(viewer: PoseViewer) -> Iterator[Any]:
     with chromium() as browser:
         page = open_page(browser, viewer)
         page.wait_for_timeout(1500)
-        for cross in page.locator(".mantine-Notification-closeButton").all():
-            cross.click()
+        close_notices(page)
         yield page
 
 

@@ -10,11 +10,17 @@ import numpy as np
 import pytest
 
 from exactik.motion import Motion
-from exactik.spatial import matrix_from_wxyz
 from exactik.typing import Array
 from exactik.viewer import PoseViewer, export_playback
 from exactik.viewer.playback import PlaybackData
-from tests.support.browser import chromium, open_page, requests_elsewhere, wait_for
+from tests.support.browser import (
+    chromium,
+    close_notices,
+    find_pixel,
+    open_page,
+    requests_elsewhere,
+    wait_for,
+)
 from tests.support.visuals import make_skinned_arm
 
 pytestmark = [pytest.mark.viewer, pytest.mark.browser]
@@ -70,8 +76,7 @@ def viewer() -> Iterator[PoseViewer]:
 def page(browser: Any, viewer: PoseViewer) -> Iterator[Any]:
     page = open_page(browser, viewer, LISTEN)
     page.wait_for_timeout(1500)
-    for cross in page.locator(".mantine-Notification-closeButton").all():
-        cross.click()
+    close_notices(page)
     yield page
     page.close()
 
@@ -85,15 +90,6 @@ def vertex(viewer: PoseViewer, k: int) -> Array:
 def shown(page: Any, k: int) -> Array:
     found = page.evaluate(VERTEX, k)
     return np.full(3, np.nan) if found is None else np.array(found[:3])
-
-
-def pixel(viewer: PoseViewer, place: Array) -> Array:
-    camera = next(iter(viewer.server.get_clients().values())).camera
-    R_world_camera = matrix_from_wxyz(np.array(camera.wxyz))
-    right, down, ahead = R_world_camera.T @ (place - camera.position)
-    focal = 0.5 * camera.image_height / np.tan(0.5 * camera.fov)
-    middle = 0.5 * np.array([camera.image_width, camera.image_height])
-    return middle + focal * np.array([right, down]) / ahead
 
 
 def test_the_skin_follows_its_bones_with_its_texture(viewer: PoseViewer, page: Any):
@@ -120,7 +116,7 @@ def test_a_skin_is_pulled_by_the_mouse(viewer: PoseViewer, page: Any):
     page.wait_for_timeout(500)
     skeleton = viewer.session.skeleton
     bone = skeleton.bone_index("b4")
-    start = pixel(viewer, viewer.session.pose().positions[bone] + (0.0, 0.0, 0.05))
+    start = find_pixel(viewer, viewer.session.pose().positions[bone] + (0.0, 0.0, 0.05))
     before = viewer.session.pose().positions[bone].copy()
     page.mouse.move(*start)
     page.wait_for_timeout(300)

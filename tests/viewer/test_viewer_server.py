@@ -6,11 +6,13 @@ import http.client
 import socket
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import exactik as ik
+from exactik.motion import cyclic_axes, turn_skeleton
 from exactik.viewer import MotionViewer, PoseViewer
 from exactik.viewer.page import is_request_allowed, start_guarded_server
 from exactik.viewer.posing.panel._compare import make_cost_curves
@@ -208,3 +210,40 @@ def test_a_figure_is_framed_with_its_meshes_and_stands_on_a_floor():
     for sunk, floor in ((0.01, 0.0), (1.0, -1.0)):
         q[2] = -sunk
         assert measure_box(arm.forward(q)).floor == pytest.approx(floor, abs=0.02)
+    bones = [
+        ik.Bone(
+            f"b{k}",
+            parent=None if k == 0 else f"b{k - 1}",
+            offset=(0.0, 0.0, 0.0 if k == 0 else 0.5),
+            joint=ik.Joint.revolute("y"),
+        )
+        for k in range(7)
+    ]
+    chain = ik.Skeleton.build("chain", bones)  # 3 m long, folded up to a stick of 0.5 m
+    folded = chain.forward(np.array([0.0, *([np.pi] * 6)]))
+    assert measure_box(folded).size == pytest.approx(1.5 * 0.52 * 0.5, rel=0.02)
+
+
+# --- the figure
+
+
+def test_a_figure_stands_whatever_its_up_axis_and_another_takes_its_place(tmp_path: Path):
+    human = ik.human()
+    turned = turn_skeleton(human, cyclic_axes("z", "y"))
+    q = human.neutral() + 0.01
+    with PoseViewer(turned, q) as viewer:  # by its shape: a head is above its feet
+        standing = human.forward(q)
+        for name in ("head", "l_foot", "r_hand"):
+            place = viewer.session.pose().point(name)
+            np.testing.assert_allclose(place[2], standing.point(name)[2], atol=1e-9)
+        first = viewer.panel
+        ik.save_skeleton(ik.hand(), tmp_path / "hand.npz")
+        viewer.surroundings.set_dark(True)
+        viewer.open_file(tmp_path / "hand.npz")
+        assert viewer.session.skeleton.dof_names == ik.hand().dof_names
+        assert viewer.panel is not first and viewer.panel.dark.value
+        assert not first.worker._thread.is_alive()
+        viewer.worker.drag("wrist", (0.0, 0.0, 0.1))
+        assert viewer.worker._thread.is_alive()
+    with PoseViewer(turned, up_axis="z") as viewer:  # somebody knows better
+        assert abs(np.ptp(viewer.session.pose().positions[:, 2])) < 1.0

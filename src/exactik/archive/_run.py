@@ -23,7 +23,7 @@ from exactik.archive._ledger import Ledger
 from exactik.archive._progress import Progress
 from exactik.archive._rows import LedgerRow, State
 from exactik.archive.tasks import Task, TaskResult, forget_keys, run_task
-from exactik.errors import FileError
+from exactik.errors import ExactikError, FileError
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -41,6 +41,10 @@ answered. More is no bad luck."""
 LOOK_SECONDS = 1.0  # [s] between looks at who the workers are, and whether the scheduler lives
 FULL_TIME = 0.98
 """Of the time limit, from which on a dead worker is taken to have ended itself."""
+
+TIMEOUT, KILLED_WORKERS = "timeout", "killed-workers"
+DEATH_CODES = (TIMEOUT, KILLED_WORKERS)
+"""Codes of takes whose workers died: they may have published what they could no longer answer."""
 
 
 @dataclass
@@ -218,6 +222,8 @@ class Queue:
         if result is None:
             self._submit([flight])
             return
+        if result.code in DEATH_CODES:
+            result = _find_published(flight.task) or result
         with self._lock:
             self._starts.pop(flight.row.name, None)
         self._record(flight, result, on_done)
@@ -233,7 +239,7 @@ class Queue:
         lasted = time.monotonic() - starts[-1].moment if len(starts) > 0 else 0.0
         if limit is not None and lasted >= FULL_TIME * limit:
             reason = f"took longer than {limit:g} s; its worker was ended"
-            return TaskResult(state="failed", code="timeout", reason=reason)
+            return TaskResult(state="failed", code=TIMEOUT, reason=reason)
         if len(starts) == 0:
             return self._count_unstarted(flight, where)
         return self._count_deaths(name, len(starts), where)
@@ -250,7 +256,7 @@ class Queue:
         if deaths < MAX_DEATHS:
             return None
         reason = f"{deaths} workers died of it, the last at {where}"
-        return TaskResult(state="failed", code="killed-workers", reason=reason)
+        return TaskResult(state="failed", code=KILLED_WORKERS, reason=reason)
 
     def _record(
         self,
@@ -264,7 +270,7 @@ class Queue:
             raise FileError(self._ledger.folder, f"no room: {result.reason}", code="no-space")
         on_done(flight.row, result)
         state: State = result.state
-        if result.code == "killed-workers":
+        if result.code == KILLED_WORKERS:
             state = "aside"
         self._ledger.finish(
             name,
@@ -285,3 +291,11 @@ class Queue:
             self.progress.failed += int(state in ("failed", "aside"))
             self.progress.frames += (result.frames or 0) if result.solved else 0
         self._report(self.progress)
+
+
+def _find_published(task: Task) -> TaskResult | None:
+    """Return the result of a task whose worker died after its last file and before its answer."""
+    try:
+        return task.find_done()
+    except ExactikError:  # storage that does not answer: the death is recorded, to be tried again
+        return None

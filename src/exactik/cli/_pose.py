@@ -52,9 +52,9 @@ def pose(
     from exactik.viewer import PoseViewer
 
     with compiling():
-        figure = load_upright_figure(model)
-        print_look_notes(model, figure)
-        viewer = PoseViewer(figure, port=port)
+        figure = read_figure(model)
+        print_look_notes(model, figure.skeleton)
+        viewer = PoseViewer(figure.skeleton, up_axis=figure.up, port=port)
     serve(viewer, browser)
 
 
@@ -85,10 +85,9 @@ def read_figure(name: str) -> LoadedSkeleton:
 
 def load_upright_figure(name: str) -> Skeleton:
     """Return a figure whose up axis is z, as that of the scene is."""
-    from exactik.motion import cyclic_axes, turn_skeleton
+    from exactik.pipeline import stand_up_skeleton
 
-    skeleton, up = load_figure(name)
-    return skeleton if up in (None, "z") else turn_skeleton(skeleton, cyclic_axes(up, "z"))
+    return stand_up_skeleton(*load_figure(name))
 
 
 def serve(viewer: MotionViewer | PoseViewer, browser: bool) -> None:

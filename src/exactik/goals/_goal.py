@@ -41,6 +41,8 @@ __all__ = [
     "require_weight_matrix",
 ]
 
+LEAST_DESCRIBED = 1e-3  # [mm, degrees]: below any tolerance and any measurement
+
 DEFAULT_POSITION_TOLERANCE = 1e-3  # [m]
 DEFAULT_ANGLE_TOLERANCE = 1e-2  # [rad]
 
@@ -102,10 +104,14 @@ class GoalPart(NamedTuple):
         return self.terms.stop > self.terms.start
 
     def describe(self, error: float) -> str:
-        """Return "12.3 mm", "0.41 m", "3.1°"."""
-        if self.unit == "m":
-            return f"{1e3 * error:.3g} mm" if error < 0.1 else f"{error:.3g} m"
-        return f"{np.degrees(error):.3g}°" if self.unit == "rad" else f"{error:.3g}"
+        """Return "12.3 mm", "0.41 m", "3.1°"; "<0.001 mm" of what nobody needs to know better."""
+        if self.unit == "m" and error >= 0.1:
+            return f"{error:.3g} m"
+        if self.unit not in ("m", "rad"):
+            return f"{error:.3g}"
+        number, unit = (1e3 * error, " mm") if self.unit == "m" else (np.degrees(error), "°")
+        small = number < LEAST_DESCRIBED
+        return f"<{LEAST_DESCRIBED:g}{unit}" if small else f"{number:.3g}{unit}"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

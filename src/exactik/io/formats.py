@@ -111,9 +111,9 @@ URDF = Format(
     losses_of=Function("exactik.io.robots.writing:find_urdf_losses"),
     up_axis="z",
     up_axis_is_fixed=True,
-    keeps="links, joints, limits, mimic joints as couplings",
+    keeps="links, joints, limits, masses, mimic joints as couplings",
     loses="names that joints had; joints of several dofs become several, balls three hinges, "
-    "markers links; curves that drive joints become lines; shapes and masses are not written",
+    "markers links; curves that drive joints become lines; shapes are not written",
     assumes="metres, z up; the root is fixed unless `floating=True`",
 )
 MJCF = Format(

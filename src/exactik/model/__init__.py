@@ -11,7 +11,7 @@ from exactik.model._jacobian import (
     compute_dof_rates,
 )
 from exactik.model._jacobian_baselines import finite_difference_jacobian, unit_velocity_jacobian
-from exactik.model._mass import BoneMass
+from exactik.model._mass import BoneMass, LazyMasses
 from exactik.model._pose import Pose
 from exactik.model._reroot import reroot, reroot_coordinates
 from exactik.model._skeleton import Skeleton
@@ -28,6 +28,7 @@ __all__ = [
     "Joint",
     "JointAxis",
     "JointKind",
+    "LazyMasses",
     "Pose",
     "Route",
     "Rows",

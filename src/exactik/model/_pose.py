@@ -57,8 +57,9 @@ class Pose:
         """
         masses = self.skeleton.masses
         if len(masses) == 0:
+            reason = f" ({self.skeleton.masses_note})" if self.skeleton.masses_note != "" else ""
             raise ModelError(
-                f"{self.skeleton.name!r} has no masses; Skeleton.with_masses gives it some"
+                f"{self.skeleton.name!r} has no masses{reason}; Skeleton.with_masses gives it some"
             )
         bones = [self.skeleton.bone_index(bone) for bone in masses]
         centers = np.array([entry.center for entry in masses.values()])

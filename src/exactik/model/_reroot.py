@@ -13,8 +13,8 @@ read backwards is
 shifts along the axis of its turn), so that `pre` and `post` are exchanged and transposed, rotations
 are inverted, shifts are negated, and the origin of the bone, which belongs to the joint that
 carries it, moves to `offset`.
-Bones keep their orientation; markers and other children of a moved bone keep their place, in new
-numbers.
+Bones keep their orientation; markers, centres of mass, meshes and other children of a moved bone
+keep their place, in new numbers.
 
 `exactik.model.joints` has the inverse of each kind of joint.
 
@@ -24,6 +24,7 @@ one stays free, a fixed one fixed.
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ from exactik.errors import ModelError
 from exactik.model._bone import Bone
 from exactik.model.joints import Joint
 from exactik.typing import Array
+from exactik.visuals import LazyVisuals
 
 if TYPE_CHECKING:
     from exactik.model._skeleton import Skeleton
@@ -89,8 +91,14 @@ def reroot(skeleton: Skeleton, bone: str) -> Skeleton:
         for b in skeleton.bones
     ]
     markers = {m: (b, x - new_origins.get(b, no_shift)) for m, (b, x) in skeleton.markers.items()}
-    # Bones have other frames now, in which nobody placed the meshes.
-    return skeleton.with_bones(bones, markers).with_visuals(None)
+    T_new_old = {bone: _make_shift(-origin) for bone, origin in new_origins.items()}
+    moved = skeleton.with_bones(bones, markers)
+    # Stretched to the bones as they are, so that parts of bones keep their place in the new frames.
+    moved = moved.with_visuals(LazyVisuals(partial(skeleton.load_visuals, for_good=True)))
+    moved = moved.with_attachments_mapped(T_new_old)
+    return moved.with_home(
+        None if skeleton.home is None else _reroot_poses(skeleton, moved, bone, skeleton.home)
+    )
 
 
 def reroot_coordinates(skeleton: Skeleton, bone: str, q: ArrayLike) -> Array:
@@ -107,13 +115,16 @@ def reroot_coordinates(skeleton: Skeleton, bone: str, q: ArrayLike) -> Array:
     Returns:
         Coordinates of the re-rooted figure, shape (…, nq).
     """
+    return _reroot_poses(skeleton, reroot(skeleton, bone), bone, q)
+
+
+def _reroot_poses(skeleton: Skeleton, rerooted: Skeleton, bone: str, q: ArrayLike) -> Array:
     q = skeleton.normalised(q)
     path = _find_path(skeleton, bone)
     if len(path) == 1:
         return q.copy()
     first_q = skeleton.tree.first_q
     parts = {b.name: q[..., first_q[k] : first_q[k + 1]] for k, b in enumerate(skeleton.bones, 1)}
-    rerooted = reroot(skeleton, bone)
     changed = {
         above.name: below.joint.inverse_coordinates(parts[below.name])
         for above, below in pairwise(path)
@@ -141,6 +152,12 @@ def _find_path(skeleton: Skeleton, bone: str) -> list[Bone]:
         path.append(skeleton.bones[k])
         k = int(skeleton.parents[k])
     return path[::-1]
+
+
+def _make_shift(shift: Array) -> Array:
+    T_new_old = np.eye(4)
+    T_new_old[:3, 3] = shift
+    return T_new_old
 
 
 def _transpose(matrix: ArrayLike | None) -> Array | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -18,13 +18,13 @@ from exactik.model._bone import Bone
 from exactik.model._coordinates import CoordinateSpace
 from exactik.model._coupling import Coupling, check_couplings
 from exactik.model._jacobian import Frame, Route, Rows, bone_jacobian, bone_jacobian_dot
-from exactik.model._mass import BoneMass, check_masses
+from exactik.model._mass import BoneMass, LazyMasses, check_masses, map_masses, scale_masses
 from exactik.model._packing import ancestor_pairs, find_last_dofs
 from exactik.model._pose import Pose
 from exactik.model._structure import find_chains, format_tree, order_parents_first
 from exactik.spatial import runnable
 from exactik.typing import Array, IntArray
-from exactik.visuals import LazyVisuals, Visuals
+from exactik.visuals import LazyVisuals, Visuals, map_visuals
 
 __all__ = ["Skeleton"]
 
@@ -42,17 +42,17 @@ class Skeleton(CoordinateSpace):
         bones: the bones, parents before children.
         markers: name → (bone, point in the bone's frame [m]).
         couplings: dofs that follow others and are no coordinates, each after its driver.
-        masses: of bones that have one, by name; empty where nothing is known.
+        home: coordinates of the pose that its file calls home, (nq,); None if it names none.
 
-    Two skeletons are equal if they move alike: what they look like, `visuals`, and what they weigh
-    are not compared.
+    Two skeletons are equal if they move alike: what they look like, `visuals`, what they weigh,
+    `masses`, and where they are at home are not compared.
     """
 
     name: str
     bones: tuple[Bone, ...]
     markers: Mapping[str, tuple[str, Point]]
     couplings: tuple[Coupling, ...]
-    masses: Mapping[str, BoneMass]
+    home: Array | None
 
     def __init__(
         self,
@@ -61,7 +61,8 @@ class Skeleton(CoordinateSpace):
         markers: Mapping[str, tuple[str, ArrayLike]] | None = None,
         couplings: Sequence[Coupling] = (),
         visuals: Visuals | LazyVisuals | None = None,
-        masses: Mapping[str, BoneMass] | None = None,
+        masses: Mapping[str, BoneMass] | LazyMasses | None = None,
+        home: ArrayLike | None = None,
     ):
         """See `Skeleton.build`."""
         ordered = order_parents_first(tuple(bones))
@@ -78,9 +79,13 @@ class Skeleton(CoordinateSpace):
         self._set("markers", MappingProxyType(checked))
         self._set("couplings", check_couplings(ordered, tuple(couplings)))
         self._set("_visuals", visuals)
-        self._set("masses", MappingProxyType(check_masses(masses, self._index)))
+        if not isinstance(masses, LazyMasses):
+            masses = MappingProxyType(check_masses(masses, self._index))
+        self._set("_masses", masses)
+        self._set("home", None if home is None else freeze(require_shape("home", home, self.nq)))
 
     _visuals: Visuals | LazyVisuals | None
+    _masses: Mapping[str, BoneMass] | LazyMasses
 
     @classmethod
     def build(
@@ -90,7 +95,8 @@ class Skeleton(CoordinateSpace):
         markers: Mapping[str, tuple[str, ArrayLike]] | None = None,
         couplings: Sequence[Coupling] = (),
         visuals: Visuals | LazyVisuals | None = None,
-        masses: Mapping[str, BoneMass] | None = None,
+        masses: Mapping[str, BoneMass] | LazyMasses | None = None,
+        home: ArrayLike | None = None,
     ) -> Skeleton:
         """Return the skeleton of `bones`; children may be listed before their parents.
 
@@ -101,13 +107,21 @@ class Skeleton(CoordinateSpace):
             markers: name → (bone, point in the bone's frame [m]).
             couplings: dofs that follow others; these are then no coordinates of the skeleton.
             visuals: what it looks like; a `LazyVisuals` is read when somebody looks.
-            masses: of bones, by name.
+            masses: of bones, by name; `LazyMasses` are worked out when somebody asks.
+            home: coordinates of a pose in which viewers open the figure, (nq,).
 
         Raises:
             ModelError: duplicate names, a cycle, or a dof that cannot be coupled.
             UnknownNameError: a parent, a marker's bone or a coupled dof that does not exist.
         """
-        return cls(name, bones, markers, couplings, visuals, masses)
+        return cls(name, bones, markers, couplings, visuals, masses, home)
+
+    def _copy(self, **changes: Any) -> Skeleton:
+        """Return the same skeleton, but for some arguments of `build`."""
+        own = ("name", "bones", "markers", "couplings", "home")
+        kept = {key: getattr(self, key) for key in own}
+        kept |= {"visuals": self._visuals, "masses": self._masses}
+        return Skeleton(**(kept | changes))
 
     def _set(self, key: str, value: object) -> None:
         object.__setattr__(self, key, value)
@@ -120,7 +134,8 @@ class Skeleton(CoordinateSpace):
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = (self.name, self.bones, dict(self.markers), self.couplings, self._visuals)
-        return type(self), (*state, dict(self.masses))
+        masses = self._masses if isinstance(self._masses, LazyMasses) else dict(self._masses)
+        return type(self), (*state, masses, self.home)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Skeleton):
@@ -187,11 +202,31 @@ class Skeleton(CoordinateSpace):
         Without any it is empty, and so it is where its file cannot be read, which its notes say.
         Parts on bones that the skeleton does not have are left out.
         """
+        return self.load_visuals()
+
+    def load_visuals(self, *, for_good: bool = False) -> Visuals:
+        """Return `visuals`; skins that are stretched to these bones may be so for good."""
         source = self._visuals.load() if isinstance(self._visuals, LazyVisuals) else self._visuals
         if not source:
             return Visuals() if source is None else source
         shown = source.only_on(self.bone_names)
-        return shown.fitted(self.bone_names, self.parents, self.rest_offsets)
+        return shown.fitted(self.bone_names, self.parents, self.rest_offsets, for_good=for_good)
+
+    @cached_property
+    def masses(self) -> Mapping[str, BoneMass]:
+        """Masses of the bones that have one, by name; empty where they are not known.
+
+        Those that follow from meshes are worked out when first asked for.
+        """
+        if not isinstance(self._masses, LazyMasses):
+            return self._masses
+        found = {bone: mass for bone, mass in self._masses.load().items() if bone in self._index}
+        return MappingProxyType(check_masses(found, self._index))
+
+    @property
+    def masses_note(self) -> str:
+        """Why masses are not known although the file implies some, a sentence; empty if not so."""
+        return self._masses.note if isinstance(self._masses, LazyMasses) else ""
 
     # --- structure
 
@@ -213,15 +248,41 @@ class Skeleton(CoordinateSpace):
 
     def with_markers(self, markers: Mapping[str, tuple[str, ArrayLike]]) -> Skeleton:
         """Return the same skeleton with these markers instead of its own."""
-        return Skeleton(self.name, self.bones, markers, self.couplings, self._visuals, self.masses)
+        return self._copy(markers=markers)
 
     def with_visuals(self, visuals: Visuals | LazyVisuals | None) -> Skeleton:
         """Return the same skeleton with this look instead of its own; None for no look."""
-        return Skeleton(self.name, self.bones, self.markers, self.couplings, visuals, self.masses)
+        return self._copy(visuals=visuals)
 
     def with_masses(self, masses: Mapping[str, BoneMass] | None) -> Skeleton:
         """Return the same skeleton with these masses instead of its own; None for none."""
-        return Skeleton(self.name, self.bones, self.markers, self.couplings, self._visuals, masses)
+        return self._copy(masses=masses)
+
+    def with_total_mass(self, total: float) -> Skeleton:
+        """Return the same skeleton with its masses in proportion, and this sum of them [kg].
+
+        Raises:
+            ModelError: it has no masses, or the sum is not positive.
+        """
+        return self._copy(masses=scale_masses(self.masses, total))
+
+    def with_home(self, q: ArrayLike | None) -> Skeleton:
+        """Return the same skeleton with another pose to open in, (nq,), moved into the limits."""
+        return self._copy(home=None if q is None else self.clip(self.normalised(q)))
+
+    def with_attachments_mapped(self, T_new_old: Mapping[str, Array]) -> Skeleton:
+        """Return the same skeleton with what is attached to its bones moved or stretched on them.
+
+        That is centres of mass, meshes and skins, but not markers. Skins that fit themselves to
+        the lengths of bones are moved as they are bound, not stretched.
+
+        Args:
+            T_new_old: affine maps in the frames of bones, by bone, (4, 4).
+        """
+        look = self._visuals
+        if look is not None:
+            look = LazyVisuals(partial(map_visuals, look, T_new_old))
+        return self._copy(masses=map_masses(self._masses, T_new_old), visuals=look)
 
     def with_look_of(self, other: Skeleton) -> Skeleton:
         """Return the same skeleton with the look of another, whose bones have the same names."""
@@ -243,8 +304,12 @@ class Skeleton(CoordinateSpace):
         markers = dict(self.markers) if markers is None else markers
         name = self.name if name is None else name
         kept = {bone.name for bone in bones}
-        masses = {bone: mass for bone, mass in self.masses.items() if bone in kept}
-        return Skeleton(name, bones, markers, self.couplings, self._visuals, masses)
+        masses = self._masses
+        if not isinstance(masses, LazyMasses):
+            masses = {bone: mass for bone, mass in masses.items() if bone in kept}
+        sizes = ([(b.name, b.joint.nq) for b in each] for each in (bones, self.bones))
+        home = self.home if next(sizes) == next(sizes) else None
+        return self._copy(name=name, bones=bones, markers=markers, masses=masses, home=home)
 
     # --- motion
 
@@ -270,7 +335,8 @@ class Skeleton(CoordinateSpace):
         """Return the same figure with all dofs of its joints free: q is `joint_coordinates`."""
         if len(self.couplings) == 0:
             return self
-        return Skeleton(self.name, self.bones, self.markers, (), self._visuals, self.masses)
+        home = None if self.home is None else self.joint_coordinates(self.home)
+        return self._copy(couplings=(), home=home)
 
     def jacobian(
         self,

@@ -229,9 +229,14 @@ def stand_up(motion: Motion) -> Motion:
     return turn_to_up(replace(motion, up_axis=find_motion_up(motion)), "z")
 
 
-def stand_up_skeleton(skeleton: Skeleton) -> Skeleton:
-    """Return a skeleton with z up at rest, by its shape; as it is where that tells nothing."""
-    up = find_figure_up(Motion(skeleton, skeleton.neutral()[None], 1.0))
+def stand_up_skeleton(skeleton: Skeleton, up: str | None = None) -> Skeleton:
+    """Return a skeleton with z up at rest.
+
+    Args:
+        skeleton: in axes of its own.
+        up: which axis is up for it; by its shape if None, as it is where that tells nothing.
+    """
+    up = up or find_figure_up(Motion(skeleton, skeleton.neutral()[None], 1.0))
     return skeleton if up in (None, "z") else turn_skeleton(skeleton, cyclic_axes(up, "z"))
 
 

@@ -210,7 +210,7 @@ def simplify_part(part: Part, most: int) -> Part:
         _, chosen, place = np.unique(
             keys + part.joints[:, 0], return_index=True, return_inverse=True
         )
-        if len(chosen) <= most:
+        if len(chosen) <= most or cells < 1.0:  # then each bone has one vertex left
             break
         cells *= COARSER
     faces = place[part.mesh.faces.astype(np.int64)]

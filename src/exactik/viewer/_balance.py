@@ -20,6 +20,7 @@ __all__ = ["Balance", "compute_balance", "describe_balance", "find_convex_hull",
 # Of the reach: what is no higher above the floor touches it; about a centimetre for a human, since
 # soles are not flat. Without meshes joints and markers do, which are some centimetres inside feet.
 CONTACT_SHARE, BARE_CONTACT_SHARE = 0.01, 0.035
+NO_MASSES = "balance: the figure's file states no masses"
 
 
 class Balance(NamedTuple):
@@ -29,7 +30,8 @@ class Balance(NamedTuple):
         center: the centre of mass [m, world], (3,).
         support: corners of the polygon in which it touches the floor [m, world], (n, 2),
             anticlockwise; fewer than three where it touches in a line or a point, or not at all.
-        margin: how far the centre is inside the polygon [m]; negative outside, −∞ without one.
+        margin: how far the centre is inside the polygon [m]; negative outside, −∞ without one, ∞ of
+            a figure whose base is fixed to the world, which needs none.
     """
 
     center: Array
@@ -89,14 +91,18 @@ def compute_balance(pose: Pose, floor: float = 0.0) -> Balance | None:
     if len(pose.skeleton.masses) == 0:
         return None
     center = pose.center_of_mass
+    if not any(bone.joint.translates for bone in pose.skeleton.bones if bone.parent is None):
+        return Balance(center=center, support=np.empty((0, 2)), margin=np.inf)
     support = find_convex_hull(find_contacts(pose, floor))
     return Balance(center=center, support=support, margin=measure_margin(support, center[:2]))
 
 
-def describe_balance(balance: Balance | None) -> str:
-    """Return in words how a figure stands."""
+def describe_balance(balance: Balance | None, note: str = "") -> str:
+    """Return in words how a figure stands; `note` says why its masses are not known."""
     if balance is None:
-        return "balance: the figure's file states no masses"
+        return f"balance: masses are not known, {note}" if note != "" else NO_MASSES
+    if np.isposinf(balance.margin):
+        return "balance: its base is fixed to the world, so that it cannot fall"
     if len(balance.support) == 0:
         return "balance: nothing touches the floor"
     distance = f"{1e3 * abs(balance.margin):.0f} mm"

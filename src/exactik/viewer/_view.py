@@ -8,7 +8,6 @@ from typing import Any
 from exactik.errors import UsageError
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
-from exactik.pipeline import stand_up_skeleton
 from exactik.tracking import Track
 from exactik.viewer.keyframes import Keyframes
 from exactik.viewer.playback import EmbeddedView, MotionViewer, PlaybackData, is_notebook
@@ -71,7 +70,7 @@ def _open(thing: Any, options: dict[str, Any]) -> PoseViewer | MotionViewer:
     if isinstance(thing, Keyframes):
         return MotionViewer(thing.bake(), **options)
     skeleton, q = _find_figure(thing)
-    return PoseViewer(stand_up_skeleton(skeleton), **({} if q is None else {"q": q}), **options)
+    return PoseViewer(skeleton, **({} if q is None else {"q": q}), **options)
 
 
 def _embed(thing: Any, options: dict[str, Any]) -> EmbeddedView:

@@ -5,7 +5,7 @@ meshes and textures when they are first asked for, so that to load a figure cost
 """
 
 from exactik.visuals._images import MAX_PIXELS, find_image_type, measure_image
-from exactik.visuals._lazy import LazyVisuals
+from exactik.visuals._lazy import LazyVisuals, map_visuals
 from exactik.visuals._materials import Material, Texture, srgb_to_linear
 from exactik.visuals._mesh import MAX_VERTICES, Mesh, compute_normals, join_meshes
 from exactik.visuals._shapes import make_box, make_capsule, make_cylinder, make_sphere
@@ -28,6 +28,7 @@ __all__ = [
     "make_capsule",
     "make_cylinder",
     "make_sphere",
+    "map_visuals",
     "measure_image",
     "srgb_to_linear",
 ]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from exactik.errors import ExactikError, FileError, Note
+from exactik.typing import Array
 from exactik.visuals._visuals import Visuals
 
-__all__ = ["LazyVisuals"]
+__all__ = ["LazyVisuals", "map_visuals"]
 
 
 class LazyVisuals:
@@ -41,3 +42,9 @@ class LazyVisuals:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._make,)
+
+
+def map_visuals(visuals: Visuals | LazyVisuals, T_new_old: Mapping[str, Array]) -> Visuals:
+    """Return visuals mapped in the frames of their bones, see `Visuals.mapped`; reads them."""
+    loaded = visuals.load() if isinstance(visuals, LazyVisuals) else visuals
+    return loaded.mapped(T_new_old)

@@ -13,7 +13,7 @@ T_bone_mesh is glTF's inverse bind matrix: where the mesh was in the bone's fram
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -137,20 +137,53 @@ class Visuals:
         complete = len(rigid) == len(self.rigid) and len(skins) == len(self.skins)
         return self if complete else Visuals(rigid, skins, self.notes)
 
-    def fitted(self, bone_names: Sequence[str], parents: IntArray, rest_offsets: Array) -> Visuals:
+    def mapped(self, T_new_old: Mapping[str, Array]) -> Visuals:
+        """Return the same with every part mapped in the frame of its bone.
+
+        Args:
+            T_new_old: affine maps in the frames of bones, by bone, (4, 4); without one they stay.
+                A skin that fits its bones is shifted alone: it is stretched by itself.
+        """
+        rigid = [
+            replace(visual, T_bone_mesh=T_new_old[visual.bone] @ visual.T_bone_mesh)
+            if visual.bone in T_new_old
+            else visual
+            for visual in self.rigid
+        ]
+        skins = []
+        for skin in self.skins:
+            maps = np.array([T_new_old.get(bone, np.eye(4)) for bone in skin.bones])
+            if skin.fits:
+                maps[:, :3, :3] = np.eye(3)
+            skins.append(replace(skin, T_bone_mesh=maps @ skin.T_bone_mesh))
+        return Visuals(tuple(rigid), tuple(skins), self.notes)
+
+    def fitted(
+        self,
+        bone_names: Sequence[str],
+        parents: IntArray,
+        rest_offsets: Array,
+        *,
+        for_good: bool = False,
+    ) -> Visuals:
         """Return the same with skins that fit stretched to bones of these lengths.
 
         Args:
             bone_names: (B,).
             parents: index of each bone's parent, −1 for a root, (B,).
             rest_offsets: where each bone begins in its parent [m], (B, 3).
+            for_good: whether skins that had to be stretched fit no other bones afterwards.
         """
         if not any(skin.fits for skin in self.skins):
             return self
-        skins = [
-            stretch_skin(skin, bone_names, parents, rest_offsets) if skin.fits else skin
-            for skin in self.skins
-        ]
+        skins = []
+        for skin in self.skins:
+            fitting = skin
+            if skin.fits:
+                fitting = stretch_skin(skin, bone_names, parents, rest_offsets)
+            if for_good and fitting is not skin:
+                fitting = replace(fitting, fits=False)
+            skins.append(fitting)
         return Visuals(self.rigid, tuple(skins), self.notes)
 
     def compute_vertices(

@@ -75,6 +75,10 @@ class JoinTask:
         _remove(storage, self.parts, there)
         return result
 
+    def find_done(self) -> TaskResult | None:
+        """Return the result of the whole take if it is there; see `TakeTask`."""
+        return self.take.find_done()
+
     def _join(self, storage: Storage, found: Sequence[Mapping[str, Any]]) -> TaskResult:
         began = time.perf_counter()
         results = [TaskResult(**facts["result"]) for facts in found]

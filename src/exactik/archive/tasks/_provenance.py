@@ -90,10 +90,14 @@ def publish_result(
     note = staged[0].parent / f"{name.rpartition('/')[2]}.json"
     with open_atomic(note) as file:
         json.dump(provenance, file, indent=1)
+    if before is not None:
+        # Of another input or other options. Its provenance goes before its files are written over:
+        # a process that dies in between must not leave it beside files that are not its own.
+        for output in before["outputs"]:
+            if output not in outputs:
+                storage.remove(output)
+        storage.withdraw(f"{name}.json")
     for path in staged:
         storage.publish(path, names[path])
     storage.publish(note, f"{name}.json")
-    for output in () if before is None else before["outputs"]:
-        if output not in outputs:  # of other options, and now nobody's
-            storage.remove(output)
     return result

@@ -220,6 +220,23 @@ class Storage:
             else:
                 os.unlink(os.path.join(self._root, name))
 
+    def withdraw(self, name: str) -> None:
+        """Remove a file that must not stay; one that is not there is no fault."""
+        if self.is_remote:
+            try:
+                self._remote("removed", name, self._files.rm_file)
+            except FileError as error:
+                if error.code != "missing":
+                    raise
+            return
+        target = os.path.join(self._root, name)
+        try:
+            os.unlink(target)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise _storage_fault(target, error) from None
+
     def clear_staging(self) -> None:
         """Remove what processes left that were killed; nobody may be working."""
         if not self.is_remote:

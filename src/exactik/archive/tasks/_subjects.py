@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -43,8 +44,7 @@ class SubjectTask:
 
     def perform(self) -> TaskResult:
         """Calibrate the figure unless it is there; see `Task`."""
-        storage, began = Storage(self.outputs), time.perf_counter()
-        place = f"{FOLDER}/{self.name.removeprefix(SUBJECT_MARK)}"
+        storage, began, place = Storage(self.outputs), time.perf_counter(), self.place
         figure, options = load_figure(self.outputs, self.figure), self.options
         hashes: dict[str, str] = {}
         trials = []
@@ -55,13 +55,8 @@ class SubjectTask:
                     path, figure.up, options.recording, options.person, options.mapping
                 )
             trials.append(markers)
-        asked = {
-            "inputs": hashes,
-            "figure": self.figure.sha256,
-            "options": options.to_dict(),
-            "solver": solver_version(),
-        }
-        key = hash_facts({**asked, "inputs": sorted(hashes.values())})
+        asked = self._describe(hashes)
+        key = _make_key(asked)
         done = find_result(storage, read_provenance(storage, place), key)
         if done is not None:
             return done
@@ -85,6 +80,36 @@ class SubjectTask:
                 facts={"figure": asdict(made)},
             )
             return publish_result(storage, place, [file], result, asked)
+
+    @property
+    def place(self) -> str:
+        """Name of the figure in the storage of the outputs, without suffix."""
+        return f"{FOLDER}/{self.name.removeprefix(SUBJECT_MARK)}"
+
+    def find_done(self) -> TaskResult | None:
+        """Return its result if it is there and was made of its takes as they are now."""
+        storage = Storage(self.outputs)
+        found = read_provenance(storage, self.place)
+        if found is None:
+            return None
+        hashes: dict[str, str] = {}
+        for address in self.addresses:
+            with fetch_file(address) as path:
+                hashes[address] = hash_file(path)
+        return find_result(storage, found, _make_key(self._describe(hashes)))
+
+    def _describe(self, hashes: Mapping[str, str]) -> dict[str, Any]:
+        """Return all that the result depends on, given the hash of each take."""
+        return {
+            "inputs": dict(hashes),
+            "figure": self.figure.sha256,
+            "options": self.options.to_dict(),
+            "solver": solver_version(),
+        }
+
+
+def _make_key(asked: Mapping[str, Any]) -> str:
+    return hash_facts({**asked, "inputs": sorted(asked["inputs"].values())})
 
 
 def _without_time(facts: dict[str, Any]) -> dict[str, Any]:

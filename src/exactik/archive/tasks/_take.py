@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -80,14 +80,10 @@ class TakeTask:
     def perform(self) -> TaskResult:
         """Solve the take unless its result is there; see `Task`."""
         storage, began = Storage(self.outputs), time.perf_counter()
-        place = self.place
-        found = read_provenance(storage, place)
-        if found is not None and self.fingerprint not in ("", None):
-            known = found["input"]
-            if known["fingerprint"] == self.fingerprint and known["address"] == self.address:
-                done = find_result(storage, found, self.make_key(known["sha256"]))
-                if done is not None:
-                    return done
+        found = read_provenance(storage, self.place)
+        done = self._find_unchanged(storage, found)
+        if done is not None:
+            return done
         with fetch_file(self.address) as path:
             sha256 = hash_file(path)
             key = self.make_key(sha256)
@@ -121,7 +117,22 @@ class TakeTask:
                 ),
             )
             facts = self.describe(sha256, size)
-            return publish_result(storage, place, staged, result, facts)
+            return publish_result(storage, self.place, staged, result, facts)
+
+    def find_done(self) -> TaskResult | None:
+        """Return its result if it is there and the recording's fingerprint did not change."""
+        storage = Storage(self.outputs)
+        return self._find_unchanged(storage, read_provenance(storage, self.place))
+
+    def _find_unchanged(
+        self, storage: Storage, found: Mapping[str, Any] | None
+    ) -> TaskResult | None:
+        if found is None or self.fingerprint == "":
+            return None
+        known = found["input"]
+        if known["fingerprint"] != self.fingerprint or known["address"] != self.address:
+            return None
+        return find_result(storage, found, self.make_key(known["sha256"]))
 
     def describe(self, sha256: str, size: int) -> dict[str, Any]:
         """Return all that the result depends on, for its provenance."""

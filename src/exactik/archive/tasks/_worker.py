@@ -59,6 +59,10 @@ class Task(Protocol):
         """Do it; raise what is wrong."""
         ...
 
+    def find_done(self) -> TaskResult | None:
+        """Return its result if that is there already; None if it is not, or may be out of date."""
+        ...
+
 
 def run_task(task: Task, topic: str, time_limit: float | None) -> TaskResult:
     """Perform a task in a worker of Dask; whatever goes wrong is a result.

@@ -5,9 +5,11 @@
     p_c = p_b + R_b (s_b offset_c + pre d(q))    joint centre of a child c of b
 
 s_b multiplies what is attached to bone b, so that the bone grows about its own joint: the joint
-centres of its children and its markers. What a joint shifts by, and where a root stands, are not
-scaled, unless it is a custom joint without slides: its shifts follow its turns, as in a knee, and
-belong to the bone that carries it. The parameters are
+centres of its children, its markers, its centre of mass and its meshes (those of a bone with
+neither children nor markers grow as the bone that carries it). Masses stay what they are, since
+nobody was weighed. What a joint shifts by, and where a root stands, are not scaled, unless it is a
+custom joint without slides: its shifts follow its turns, as in a knee, and belong to the bone that
+carries it. The parameters are
 
     θ = (a, d)    s_b = exp(a_g) for all bones b of a group g;  d_m for the markers that may move
 
@@ -111,7 +113,21 @@ class ScaledSkeleton:
             name: (bone, points.get(name, scale[skeleton.bone_index(bone)] * np.asarray(point)))
             for name, (bone, point) in skeleton.markers.items()
         }
-        return skeleton.with_bones(bones, markers)
+        T_new_old = {
+            bone.name: np.diag([factor, factor, factor, 1.0])
+            for bone, factor in zip(skeleton.bones, self._attachment_scales(scale), strict=True)
+            if factor != 1.0
+        }
+        scaled = skeleton.with_bones(bones, markers)
+        return scaled if len(T_new_old) == 0 else scaled.with_attachments_mapped(T_new_old)
+
+    def _attachment_scales(self, scale: Array) -> list[float]:
+        """Return how masses and meshes on every bone grow, for scales of bones (n_bones,)."""
+        grown = scale.tolist()
+        for k, parent in enumerate(self.skeleton.parents.tolist()):
+            if self.bone_groups[k] < 0 and parent >= 0:
+                grown[k] = grown[parent]
+        return grown
 
     @cached_property
     def vectors_to_markers(self) -> Array:

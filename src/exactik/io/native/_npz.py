@@ -364,6 +364,8 @@ def _skeleton_to_json(skeleton: Skeleton) -> dict[str, Any]:
         contents["masses"] = {
             bone: [entry.mass, list(entry.center)] for bone, entry in skeleton.masses.items()
         }
+    if skeleton.home is not None:
+        contents["home"] = skeleton.home.tolist()
     return contents
 
 
@@ -422,6 +424,7 @@ def _skeleton_from_json(contents: dict[str, Any], notes: Notes) -> Skeleton:
             bone: BoneMass(float(mass), center)
             for bone, (mass, center) in value.get("masses", {}).items()
         }
-        return dress(Skeleton.build(value["name"], bones, markers, couplings, masses=masses))
+        built = Skeleton.build(value["name"], bones, markers, couplings, masses=masses)
+        return dress(built.with_home(value.get("home")))
     except (*CONTENT_ERRORS, IndexError, RecursionError) as error:
         raise notes.error(f"the skeleton cannot be built: {_describe(error)}") from None

@@ -27,11 +27,13 @@ import numpy as np
 from exactik.io._xml import Element
 from exactik.io.robots._mjcf_bodies import Body, BodyJoint, read_bodies
 from exactik.io.robots._mjcf_equality import add_couplings
+from exactik.io.robots._mjcf_home import find_home
 from exactik.io.robots._mjcf_include import expand_includes
+from exactik.io.robots._mjcf_masses import find_masses
 from exactik.io.robots._mjcf_names import BoneNames
 from exactik.io.robots._mjcf_settings import read_compiler, read_defaults
 from exactik.io.robots._robot import Robot, RobotBuilder
-from exactik.model import BoneMass, Joint
+from exactik.model import Joint
 from exactik.spatial import exp_rotation
 from exactik.typing import Array
 
@@ -69,18 +71,9 @@ def read_mjcf(root: Element, metres: float, floating: bool) -> Robot:
                 bones.add_joint(joint, k)
         bones.finish()
     add_couplings(robot, root, defaults, bodies, metres)
-    _add_masses(robot, bodies, metres)
+    robot.masses = find_masses(root, bodies, compiler, defaults, metres)
+    robot.home = find_home(root, bodies, floating, metres)
     return robot.build()
-
-
-def _add_masses(robot: RobotBuilder, bodies: list[Body], metres: float) -> None:
-    """Add the masses that <inertial> states; none where some would follow from shapes."""
-    if any(body.mass is None and len(body.geoms) > 0 for body in bodies):
-        return
-    for body in bodies:
-        if body.mass is not None and body.mass[0] > 0.0:
-            x, y, z = (metres * body.mass[1]).tolist()
-            robot.masses[body.name] = BoneMass(body.mass[0], (x, y, z))
 
 
 class BodyChain:

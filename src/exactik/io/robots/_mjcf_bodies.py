@@ -78,6 +78,7 @@ class Body:
         geoms: likewise.
         mass: as <inertial> states it: mass [kg] and its centre [unit of the file]; None if the body
             has none.
+        has_replicas: whether a <replicate> makes geoms of it that are not among these.
     """
 
     element: Element
@@ -88,6 +89,7 @@ class Body:
     joints: list[BodyJoint] = field(default_factory=list)
     geoms: list[BodyGeom] = field(default_factory=list)
     mass: tuple[float, Array] | None = None
+    has_replicas: bool = False
 
 
 @dataclass(frozen=True)
@@ -174,6 +176,8 @@ def _read_contents(
                 f"<{child.tag}> is not read; expected it written out, "
                 "as MuJoCo saves a model once loaded (mj_saveLastXML)"
             )
+        elif child.tag == "replicate" and child_scope.body is not None:
+            child_scope.body.has_replicas = True
     return bodies
 
 

@@ -17,7 +17,8 @@ import numpy as np
 from exactik._text import count_noun
 from exactik.errors import ExactikError, FileError
 from exactik.functions import Constant, CoordinateFunction, Linear, Polynomial
-from exactik.model import Bone, BoneMass, Coupling, Joint, Skeleton
+from exactik.model import Bone, BoneMass, Coupling, Joint, LazyMasses, Skeleton
+from exactik.typing import Array
 
 if TYPE_CHECKING:
     from exactik.io._xml import Element
@@ -75,6 +76,7 @@ class RobotBuilder:
         couplings: driven dof → coupling.
         coupling_elements: driven dof → the part of the file that couples it.
         masses: bone → its mass, where the file states it.
+        home: coordinates of all joints in the pose that the file calls home; None for none.
     """
 
     def __init__(self, name: str, root: Element):
@@ -84,7 +86,8 @@ class RobotBuilder:
         self.bones_of_joint: dict[str, list[Bone]] = {}
         self.couplings: dict[str, Coupling] = {}
         self.coupling_elements: dict[str, Element] = {}
-        self.masses: dict[str, BoneMass] = {}
+        self.masses: dict[str, BoneMass] | LazyMasses = {}
+        self.home: Array | None = None
 
     def add_bone(
         self, element: Element, name: str, *, joint_name: str = "", **options: Any
@@ -130,6 +133,8 @@ class RobotBuilder:
             skeleton = Skeleton.build(self.name, self.bones, None, couplings, masses=self.masses)
             limits = _hand_down_limits(skeleton)
             skeleton = skeleton.with_bones(_apply_limits(skeleton, limits))
+            if self.home is not None:
+                skeleton = skeleton.with_home(self.home[skeleton.free_coordinates])
         except ExactikError as error:
             raise FileError(self.root.path, str(error)) from error
         self._warn_of_limits(skeleton.couplings, limits)

@@ -13,7 +13,7 @@ the names of the links and the order of a walk from the root, children as their 
 
 A revolute or prismatic joint without `lower` and `upper` is free; if one of them is absent it is 0,
 as the format says, and one of 1e30 or more is none, as we write it. Shapes are in `_urdf_visuals`;
-inertias, transmissions and what simulators add are skipped.
+inertias, but for masses and their centres, transmissions and what simulators add are skipped.
 """
 
 from __future__ import annotations
@@ -72,8 +72,7 @@ def read_urdf(root: Element, metres: float, floating: bool) -> Robot:
             raise link.error("the joints above this link run in a ring; expected a tree")
     for joint in joints.values():
         _add_mimic(robot, joint, joints, metres)
-    for name, link in links.items():
-        _add_mass(robot, name, link, metres)
+    robot.masses = _read_masses(links, metres)
     return robot.build()
 
 
@@ -166,16 +165,16 @@ def read_origin(owner: Element) -> tuple[Array, Array]:
     return p_parent_child, R_yaw_pitch @ axis_rotation("x", roll)
 
 
-def _add_mass(robot: RobotBuilder, name: str, link: Element, metres: float) -> None:
-    """Add the mass of a link; one without <inertial> weighs nothing, as the format says."""
-    inertial = link.find_child("inertial")
-    mass = None if inertial is None else inertial.find_child("mass")
-    if inertial is None or mass is None:
-        return
-    value = mass.read_number("value", 0.0)
-    if value > 0.0:
-        x, y, z = (metres * read_origin(inertial)[0]).tolist()
-        robot.masses[name] = BoneMass(value, (x, y, z))
+def _read_masses(links: dict[str, Element], metres: float) -> dict[str, BoneMass]:
+    """Return the masses of links; one without <inertial> weighs nothing, as the format says."""
+    masses: dict[str, BoneMass] = {}
+    for name, link in links.items():
+        inertial = link.find_child("inertial")
+        mass = None if inertial is None else inertial.find_child("mass")
+        if inertial is not None and mass is not None and mass.read_number("value", 0.0) > 0.0:
+            x, y, z = (metres * read_origin(inertial)[0]).tolist()
+            masses[name] = BoneMass(mass.read_number("value", 0.0), (x, y, z))
+    return masses
 
 
 def _index_by_name(root: Element, tag: str) -> dict[str, Element]:

@@ -1,57 +1,51 @@
 """Mirrored poses: what the left side does, the right side does, and the other way round.
 
-A bone k of a pose is turned by D_k = R_k R⁰_kᵀ from the neutral pose R⁰. With M⁰ the reflection at
-the plane of symmetry of the neutral figure and M that at the plane of the mirror, the partner m of
-k does
+With M the reflection at the plane of the mirror, R_k the rotation of a bone k and m its partner,
 
-    D_m = M D_k M⁰ ,    R_m = D_m R⁰_m ,
+    R_m = M R_k S_k ,    S_k orthogonal with det S_k = −1,
 
-which needs no convention about the frames of bones: two reflections are a rotation. Joints give the
-coordinates. Of a symmetric figure, with symmetric limits, the mirrored pose is exact, and mirrored
-twice it is the pose itself; otherwise it is as near as joints and limits allow.
+two reflections, hence a rotation. S_k says which direction in the frame of k is the mirror image of
+which in the frame of m. Where the bones below k are in its frame decides: those below m are at
+their images,
+
+    o_i = S_k o_j    for children i of k and their partners j, children of m,
+
+as well as can be, and what that leaves open, as the twist of a bone with one child, is as the rest
+pose of k and m from their parents has it. So neither conventions about the frames of bones matter,
+nor whether the figure rests symmetrically: an arm that hangs and one that is held out are mirrored
+all the same. Joints give the coordinates. Of a symmetric figure, with symmetric limits, the
+mirrored pose is exact, and mirrored twice it is the pose itself; otherwise it is as near as joints
+and limits allow.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 import numpy as np
 
 from exactik.errors import UsageError
 from exactik.goals import Goal, OrientationGoal, PositionGoal, PostureGoal
-from exactik.model import Bone, Skeleton
+from exactik.model import Bone, Pose, Skeleton
 from exactik.problem import Problem
 from exactik.solvers import Auto, solve
 from exactik.spatial import other_euler_angles
-from exactik.typing import Array, IntArray
+from exactik.typing import Array
 from exactik.viewer._proportions import compute_lever, compute_posture_weights, compute_reach
 from exactik.viewer.keyframes._constraints import PinConstraint
+from exactik.viewer.keyframes._partners import find_moving_parts, find_symmetry, reflect
 
 __all__ = ["Mirror"]
 
-# Of the reach: bones so near to a reflected one are its partners. Files round to a hundredth of
-# this, and bones are ten times as far apart: anything between will do, as for the next two.
-SAME_PLACE_SHARE = 0.01
 EXACT_RAD = 1e-9  # a mirrored pose that is nearer than this needs no solver
+TINY = 1e-12  # [m²] below which bones are in one place
 STAY_WEIGHT = 1e-6  # of the first guess beside the rotations: it decides what these leave open
-SIDES = (
-    (r"(?i)left", {"left": "right", "Left": "Right", "LEFT": "RIGHT"}),
-    (r"(?<![A-Za-z])[lL](?![a-z])", {"l": "r", "L": "R"}),  # l_hand, hand.L, LHand
-    (r"(?<=_[fhFH])[lL](?![A-Za-z])|(?<=^[fhFH])[lL](?![A-Za-z])", {"l": "r", "L": "R"}),  # fl_leg
-    (r"^[lL](?=[A-Za-z])", {"l": "r", "L": "R"}),  # lfemur, LF_FOOT
-)
-
-
-def find_named_partner(name: str, names: set[str]) -> str | None:
-    """Return the bone of the right side that a bone of the left side is called like, if any."""
-    for pattern, other in SIDES:
-        for match in re.finditer(pattern, name):
-            swapped = other.get(match[0], match[0])
-            candidate = name[: match.start()] + swapped + name[match.end() :]
-            if candidate != name and candidate in names:
-                return candidate
-    return None
+# Of what children say about a frame: what is taken from the rest pose where they say nothing. Less
+# would leave that to rounding; a child's direction is off by as much, and each round by this less.
+REST_WEIGHT, FRAME_ROUNDS = 1e-4, 4
+# Of the reach: a figure whose sides differ by more, in lengths that no joint can change, has no two
+# sides that could be exchanged; people's differ by one in a hundred.
+MAX_DIFFERENCE_SHARE = 0.1
 
 
 class Mirror:
@@ -62,87 +56,62 @@ class Mirror:
         partners: of each bone, (n_bones,); itself for bones of the middle.
         normal: of the plane of symmetry of the neutral pose, world, (3,).
         middle: a point of it [m, world], (3,).
-        asymmetry: the largest distance of a reflected bone from its partner, neutral pose [m].
+        asymmetry: the largest distance of a bone of a side from its partner's image that no joint
+            can change: differences of lengths [m].
     """
 
     def __init__(self, skeleton: Skeleton):
-        """Pair the bones of a figure by their names, and where these say nothing by their places.
+        """Pair the bones of a figure by their names, the tree, and their places.
 
         Raises:
-            UsageError: for a figure without two sides.
+            UsageError: for a figure without two sides, or with sides of different lengths.
         """
         self.skeleton = skeleton
+        self.partners, self.normal, self.middle = find_symmetry(skeleton)
         pose = skeleton.forward(skeleton.neutral())
-        self._R_neutral, places = pose.rotations, pose.positions
-        names = set(skeleton.bone_names)
-        partners = np.full(len(skeleton.bones), -1)
-        for k, name in enumerate(skeleton.bone_names):
-            other = find_named_partner(name, names)
-            if other is not None:
-                j = skeleton.bone_index(other)
-                partners[k], partners[j] = j, k
-        named = [(k, int(j)) for k, j in enumerate(partners) if j > k]
-        reach = compute_reach(skeleton)
-        planes = self._propose_planes(places, named, reach)
-        matched = [self._match_places(places, partners, plane, reach) for plane in planes]
-        counts = [int((found >= 0).sum()) for found in matched]
-        best = int(np.argmax(counts))
-        self.normal, self.middle = planes[best]
-        found = matched[best]
-        self.partners = np.where(found >= 0, found, np.arange(len(found)))
-        if (self.partners == np.arange(len(found))).all():
-            raise UsageError(f"{skeleton.name!r} has no bones on two sides that could be exchanged")
-        reflected = self._reflect(places, self.normal, self.middle)
-        gaps = np.linalg.norm(reflected - places[self.partners], axis=1)
+        self._R_root = pose.rotations[0]
+        self._frames, gaps = self._match_frames(pose)
+        gaps[self.partners == np.arange(len(gaps))] = 0.0
         self.asymmetry = float(gaps.max())
+        if self.asymmetry > MAX_DIFFERENCE_SHARE * compute_reach(skeleton):
+            worst = int(np.argmax(gaps))
+            pair = " and ".join(skeleton.bone_names[k] for k in (worst, self.partners[worst]))
+            raise UsageError(
+                f"{skeleton.name!r} cannot be mirrored: its sides differ in length by "
+                f"{self.asymmetry:.2g} m, see {pair}"
+            )
 
-    @staticmethod
-    def _propose_planes(
-        places: Array, named: list[tuple[int, int]], reach: float
-    ) -> list[tuple[Array, Array]]:
-        """Return planes of symmetry that are worth a try: normal and point."""
-        if len(named) > 0:
-            left, right = (places[[pair[side] for pair in named]] for side in (0, 1))
-            # Pairs may be listed with either side first: all lines between sides point one way.
-            lines = left - right
-            lines *= np.where(lines @ lines[np.argmax((lines**2).sum(axis=1))] < 0, -1, 1)[:, None]
-            normal = lines.sum(axis=0)
-            if np.linalg.norm(normal) > SAME_PLACE_SHARE * reach:
-                normal /= np.linalg.norm(normal)
-                axis = np.eye(3)[np.argmax(np.abs(normal))]
-                if abs(normal @ axis) > 1.0 - 1e-6:  # files round
-                    normal = axis
-                return [(normal, 0.5 * (left + right).mean(axis=0))]
-        return [(axis, places[0]) for axis in np.eye(3)[[1, 0]]]
+    def _match_frames(self, pose: Pose) -> tuple[Array, Array]:
+        """Return S of every bone, (n, 3, 3), and how far its image is from its partner [m], (n,).
 
-    def _match_places(
-        self, places: Array, partners: IntArray, plane: tuple[Array, Array], reach: float
-    ) -> IntArray:
-        """Return partners with those that are found by place where names say nothing; −1 none."""
-        found = partners.copy()
-        reflected = self._reflect(places, *plane)
-        for k in range(len(places)):
-            if found[k] >= 0:
-                continue
-            parent = int(self.skeleton.parents[k])
-            wanted = -1 if parent < 0 else int(found[parent])
-            gaps = np.linalg.norm(places - reflected[k], axis=1)
-            near = [
-                j
-                for j in np.argsort(gaps)
-                if gaps[j] <= SAME_PLACE_SHARE * reach
-                and (found[j] < 0 or j == k)
-                and (wanted < 0 or self.skeleton.parents[j] == wanted)
-                and self.skeleton.bones[j].joint.kind == self.skeleton.bones[k].joint.kind
+        Distances are those that joints cannot change: differences of lengths, summed from the root.
+        """
+        parents, partners = self.skeleton.parents, self.partners
+        frames, gaps = np.empty((len(partners), 3, 3)), np.zeros(len(partners))
+        R, places = pose.rotations, pose.positions
+        M = np.eye(3) - 2.0 * np.outer(self.normal, self.normal)
+        moving = find_moving_parts(self.skeleton)
+        for k, m in enumerate(partners):
+            p, other = int(parents[k]), int(parents[m])
+            if p < 0 or other != partners[p]:
+                at_rest = R[k].T @ M @ R[m]
+            else:
+                at_rest = R[k].T @ R[p] @ frames[p] @ R[other].T @ R[m]
+            children = [
+                (R[k].T @ (places[i] - places[k]), R[m].T @ (places[j] - places[m]))
+                for i, j in enumerate(partners)
+                if parents[i] == k and parents[j] == m and (i != j or moving[i])
             ]
-            if len(near) > 0:
-                j = k if k in near else int(near[0])
-                found[k], found[j] = j, k
-        return found
-
-    @staticmethod
-    def _reflect(points: Array, normal: Array, middle: Array) -> Array:
-        return points - 2.0 * ((points - middle) @ normal)[..., None] * normal
+            seen = sum((np.outer(o, image) for o, image in children), np.zeros((3, 3)))
+            length = max((float(o @ o) for o, _ in children), default=1.0)
+            frames[k] = at_rest
+            for _ in range(FRAME_ROUNDS):
+                frames[k] = _find_reflection(seen + max(REST_WEIGHT * length, TINY) * frames[k])
+            if p >= 0 and other == partners[p]:
+                offset = R[p].T @ (places[k] - places[p])
+                image = frames[p] @ R[other].T @ (places[m] - places[other])
+                gaps[k] = gaps[p] + np.linalg.norm(offset - image)
+        return frames, gaps
 
     def pose(self, q: Array, *, in_place: bool = False) -> Array:
         """Return the mirrored pose, (nq,), of a pose q, (nq,).
@@ -152,23 +121,18 @@ class Mirror:
             in_place: mirror at the upright plane through the root along its heading; else at the
                 plane of symmetry of the neutral figure, which stays where it is in the world.
         """
-        skeleton, n = self.skeleton, self.normal
-        pose = skeleton.forward(q)
-        M_neutral = np.eye(3) - 2.0 * np.outer(n, n)
-        D = pose.rotations @ np.swapaxes(self._R_neutral, 1, 2)
-        normal, middle = n, self.middle
+        pose = self.skeleton.forward(q)
+        normal, middle = self.normal, self.middle
         if in_place:
-            across = D[0] @ n
+            across = pose.rotations[0] @ self._R_root.T @ normal
             across[2] = 0.0
             if np.linalg.norm(across) > 1e-6:
                 normal = across / np.linalg.norm(across)
             middle = pose.positions[0]
         M = np.eye(3) - 2.0 * np.outer(normal, normal)
-        rotations = np.empty_like(pose.rotations)
-        rotations[self.partners] = M @ D @ M_neutral
-        rotations = rotations @ self._R_neutral
-        places = np.empty_like(pose.positions)
-        places[self.partners] = self._reflect(pose.positions, normal, middle)
+        rotations, places = np.empty_like(pose.rotations), np.empty_like(pose.positions)
+        rotations[self.partners] = M @ pose.rotations @ self._frames
+        places[self.partners] = reflect(pose.positions, normal, middle)
         return self._fit(places, rotations, q)
 
     def constraints(
@@ -176,13 +140,12 @@ class Mirror:
     ) -> dict[str, PinConstraint]:
         """Return what the mirrored pose q, (nq,), pins instead of what its original pins."""
         skeleton, pose = self.skeleton, self.skeleton.forward(q)
-        M = np.eye(3) - 2.0 * np.outer(self.normal, self.normal)
         mirrored = {}
         for name, pin in constraints.items():
             k = skeleton.bone_index(pin.bone)
             j = int(self.partners[k])
             bone = skeleton.bone_names[j]
-            point = self._R_neutral[j].T @ M @ self._R_neutral[k] @ np.array(pin.point)
+            point = self._frames[k].T @ np.array(pin.point)
             x, y, z = point.tolist()
             rotation = None if pin.rotation is None else pose.rotations[j].copy()
             # Handles are called after their bones.
@@ -230,6 +193,12 @@ class Mirror:
         solver = Auto(metric="dof", detour=False, escape=False)
         result = solve(Problem(skeleton, goals), q0=first, solver=solver)
         return result.q.copy() if np.isfinite(result.q).all() else first
+
+
+def _find_reflection(matrix: Array) -> Array:
+    """Return the orthogonal matrix of determinant −1 nearest to a matrix, (3, 3)."""
+    U, _, Vt = np.linalg.svd(matrix)
+    return U @ np.diag((1.0, 1.0, -np.sign(np.linalg.det(U @ Vt)))) @ Vt
 
 
 def _stay_inside(bone: Bone, q: Array) -> Array:

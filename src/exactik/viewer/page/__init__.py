@@ -26,6 +26,7 @@ from exactik.viewer.page._plots import (
     draw_time_line,
     draw_time_plot,
     find_round_ticks,
+    label_axes,
 )
 from exactik.viewer.page._scene import (
     BOTH,
@@ -103,6 +104,7 @@ __all__ = [
     "format_hex",
     "is_request_allowed",
     "keep_in_view",
+    "label_axes",
     "make_safe_name",
     "measure_box",
     "set_up_scene",

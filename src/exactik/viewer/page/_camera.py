@@ -27,6 +27,7 @@ AZIMUTH = -0.58  # [rad] from where a figure faces to the camera: from the front
 ELEVATION = 0.23  # [rad] of the camera above the horizon: the floor is seen as one
 UNMOVED_SHARE = 1e-3  # of the distance: a page rounds the place of its camera; a drag is far more
 MAX_COVERED = 0.45  # of a window: in a lower one a figure is rather half hidden than tiny
+MAX_AROUND = 0.15  # of a window, on each side: in a small one a gizmo is rather cut than all tiny
 MARGIN = 0.06  # of the window's height or width, on each side, that stays empty
 
 
@@ -73,24 +74,39 @@ class Framing:
         points: that are to be seen [m, world], (n, 3).
         azimuth: direction from them to the camera, from x towards y [rad].
         covered: at the bottom left; all of the window's width if it is wider.
+        around: room on each side of what is to be seen [pixels], besides a margin.
     """
 
-    def __init__(self, points: Array, *, heading: float = 0.0, covered: WindowSize):
+    def __init__(
+        self, points: Array, *, heading: float = 0.0, covered: WindowSize, around: float = 0.0
+    ):
         """Take what is to be seen.
 
         Args:
             points: that are to be seen [m, world], (n, 3).
             heading: where the figure faces, from x towards y [rad].
             covered: at the bottom left.
+            around: room on each side [pixels], such as for the gizmo of a hand.
         """
         self.points, self.azimuth, self.covered = points, heading + AZIMUTH, covered
+        self.around = around
 
     def place(self, window: WindowSize = TYPICAL_WINDOW) -> CameraPlace:
         """Return the camera for a window: all is above what is covered, or all is right of it."""
-        wide, high = (min(share, MAX_COVERED) for share in np.divide(self.covered, window))
+        wide, high = np.divide(self.covered, window).tolist()
+        around = min(self.around, MAX_AROUND * min(window))
         places = [
-            fit_camera(self.points, self.azimuth, window, FIELD_OF_VIEW, bottom=high),
-            fit_camera(self.points, self.azimuth, window, FIELD_OF_VIEW, left=wide),
+            fit_camera(
+                self.points,
+                self.azimuth,
+                window,
+                FIELD_OF_VIEW,
+                left=left,
+                bottom=bottom,
+                around=around,
+            )
+            for left, bottom in ((0.0, min(high, MAX_COVERED)), (wide, 0.0))
+            if left <= MAX_COVERED
         ]
         return min(places, key=lambda one: float(np.linalg.norm(one.position - one.look_at)))
 
@@ -154,6 +170,7 @@ def fit_camera(
     *,
     left: float = 0.0,
     bottom: float = 0.0,
+    around: float = 0.0,
 ) -> CameraPlace:
     """Return the nearest camera that sees all points in the free part of a window.
 
@@ -164,14 +181,16 @@ def fit_camera(
         field_of_view: from its bottom to its top [rad].
         left: share of its width, at the left, that is covered.
         bottom: share of its height, at the bottom, that is covered.
+        around: room on each side of the points [pixels], besides a margin.
     """
     slope = float(np.tan(0.5 * field_of_view))
     aspect = max(window.width, 1.0) / max(window.height, 1.0)
+    beside, below = (MARGIN + around / max(length, 1.0) for length in window)
     slopes = _Slopes(
-        right=slope * aspect * (1.0 - 2.0 * MARGIN),
-        left=slope * aspect * (1.0 - 2.0 * (MARGIN + left)),
-        top=slope * (1.0 - 2.0 * MARGIN),
-        bottom=slope * (1.0 - 2.0 * (MARGIN + bottom)),
+        right=slope * aspect * (1.0 - 2.0 * beside),
+        left=slope * aspect * (1.0 - 2.0 * (beside + left)),
+        top=slope * (1.0 - 2.0 * below),
+        bottom=slope * (1.0 - 2.0 * (below + bottom)),
     )
     back = np.array(
         [

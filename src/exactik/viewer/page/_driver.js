@@ -9,6 +9,9 @@
   const SIGNATURE = 4544587;
   const AHEAD = 1e6; // [m] by which handles and gizmos are nearer to the pointer than they are
   const ON_TOP = 0.96; // opacity of batched meshes that are drawn before all else, such as handles
+  // [smallest steps of depth] by which ghosts are farther than they are. Reversed depths are floats
+  // of 24 digits, 1 near and 0 far: a fourth of the distance. Others are farther by metres.
+  const BEHIND = { reversed: -4e6, usual: 2e4 };
   const hook = new EventTarget();
   window.__THREE_DEVTOOLS__ = hook;
   hook.addEventListener("observe", (event) => {
@@ -16,7 +19,7 @@
     if (!scene.isScene) return;
     const before = scene.onBeforeRender;
     scene.onBeforeRender = function (...parts) {
-      drive(scene);
+      drive(scene, parts[0].state.buffers.depth.getReversed?.() ? "reversed" : "usual");
       before.apply(this, parts);
     };
   });
@@ -66,7 +69,7 @@
     return true;
   }
 
-  function fade(figure, opacity) {
+  function fade(figure, opacity, depths) {
     if (figure.opacity === opacity) return;
     figure.opacity = opacity;
     for (const mesh of figure.meshes) {
@@ -76,6 +79,9 @@
       material.opacity = own.value * opacity;
       material.transparent = own.transparent || opacity < 1;
       material.depthWrite = !own.transparent; // else limbs behind limbs would shine through
+      // Ghosts stay behind what is solid, or a figure among them would be all patches.
+      material.polygonOffset = opacity < 1;
+      material.polygonOffsetUnits = BEHIND[depths];
       material.needsUpdate = true;
     }
   }
@@ -127,7 +133,7 @@
     mesh.material.color.copy(mesh.userData.colour).multiply(colours[bone.userData.exactik.bone]);
   }
 
-  function drive(scene) {
+  function drive(scene, depths) {
     const drivers = new Map(), roots = [], meshes = [];
     scene.traverse((object) => {
       const figure = object.userData?.exactik?.figure;
@@ -158,7 +164,7 @@
       figure.bones.forEach((bone, k) => bone.matrix.copy(driver.getMatrixAt(k)));
       root.updateMatrixWorld(true);
       tint(figure, driver);
-      fade(figure, driver.material.opacity);
+      fade(figure, driver.material.opacity, depths);
     }
     // viser outlines what the pointer is over as it was loaded, not as it is bent.
     for (const mesh of meshes) {

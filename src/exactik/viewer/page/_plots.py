@@ -16,7 +16,14 @@ from exactik.motion import find_segments
 from exactik.typing import Array
 from exactik.viewer.page._channel import SEEK_AREA
 
-__all__ = ["AROUND_PIXELS", "TimeCurve", "draw_time_line", "draw_time_plot", "find_round_ticks"]
+__all__ = [
+    "AROUND_PIXELS",
+    "TimeCurve",
+    "draw_time_line",
+    "draw_time_plot",
+    "find_round_ticks",
+    "label_axes",
+]
 
 LEGEND_PIXELS, TIMES_PIXELS = 20, 14  # high, above the plot and below it
 AROUND_PIXELS = LEGEND_PIXELS + TIMES_PIXELS + 4  # that axes and words add to a plot's height
@@ -26,6 +33,8 @@ MAX_TIMES = 7  # below the plot
 LAST_TIME_SHARE = 0.75  # of the width: the rest says what the numbers are
 ROUND_STEPS = (1.0, 2.0, 5.0, 10.0, 20.0)  # times a power of ten, between numbers beside the plot
 MAX_TICKS = 6  # numbers beside a plot
+AXIS_FONT = "12px system-ui, sans-serif"
+AXIS_LABEL_PIXELS = 18  # high, of what is written along an axis of viser's plots
 
 
 class TimeCurve(NamedTuple):
@@ -63,6 +72,12 @@ def find_round_ticks(low: float, high: float, min_span: float) -> list[float]:
         if last - first < MAX_TICKS:
             break
     return [k * step for k in range(first, last + 1)]
+
+
+def label_axes(x: str, y: str) -> tuple[dict[str, object], dict[str, object]]:
+    """Return the two axes of a plot of viser's with what they show, and in which unit."""
+    look = {"labelSize": AXIS_LABEL_PIXELS, "labelFont": AXIS_FONT, "ticks": {"show": False}}
+    return {"label": x, **look}, {"label": y, **look}
 
 
 def draw_time_plot(

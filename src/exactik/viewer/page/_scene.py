@@ -55,6 +55,8 @@ OVERLAY_OPACITY = 0.4
 SUNK_SHARE = 0.1  # of the size: figures that reach so far below zero do not stand there
 BOX_SHARE = 0.52  # of a box's diagonal: half of it, and some room
 MAX_BOX_POINTS = 4000  # of a figure's vertices, for the camera: a scan would take 0.1 s a page
+# Over what a box needs: robot arms are folded at first, and stretched out twice as large or more.
+MAX_ROOM = 1.5
 OVERLAY_WIDTH = 0.7  # over that of the figure itself, which must stay visible
 
 
@@ -70,6 +72,7 @@ class Surroundings:
     def __init__(self, server: Any, floor: Any, framing: Framing):
         """Begin with a light page."""
         self.server, self.floor, self.framing = server, floor, framing
+        self._listeners: list[Callable[[bool], None]] = []
         self._switch: Any = None
         self.set_dark(False)
 
@@ -80,6 +83,13 @@ class Surroundings:
             self._switch.value = dark
         self.server.gui.configure_theme(show_share_button=False, show_logo=False, dark_mode=dark)
         self.floor.cell_color, self.floor.section_color = FLOOR_COLOURS[dark]
+        for listener in self._listeners:
+            listener(dark)
+
+    def on_dark(self, listener: Callable[[bool], None]) -> None:
+        """Call a function with whether the page is dark, now and whenever that changes."""
+        self._listeners.append(listener)
+        listener(self.dark)
 
     def add_widget(self, gui: Any) -> Any:
         """Add a switch to a panel."""
@@ -274,6 +284,12 @@ class FigureScene:
             self.skin.paint(np.where(usual, 255, srgb_to_linear(colours)).astype(np.uint8))
         self._painted_levels = None
 
+    def set_opacity(self, opacity: float) -> None:
+        """Make it more or less translucent."""
+        self.bones.opacity = self.joints.opacity = opacity
+        if self.skin is not None:
+            self.skin.set_opacity(opacity)
+
     def on_drag(self, callback: Callable[[str, Any], Awaitable[None]]) -> None:
         """Register a function for drags; it gets the name of the bone and viser's event."""
         for mesh, bones in ((self.bones, self.limbs.bone), (self.joints, self.spheres.bone)):
@@ -334,8 +350,8 @@ class FigureBox(NamedTuple):
 def measure_box(pose: Pose) -> FigureBox:
     """Return the box around bones, meshes and skins of a figure in one pose.
 
-    The size is the length of the longest chain, or what of the box around bones, meshes and skins
-    is needed to see all of it, if that is more.
+    The size is the length of the longest chain, so that there is room to move, but not less than
+    the box around bones, meshes and skins needs, nor more than `MAX_ROOM` times that.
     """
     skeleton = pose.skeleton
     places = [pose.positions]
@@ -343,7 +359,7 @@ def measure_box(pose: Pose) -> FigureBox:
     low = np.min([part.min(axis=0) for part in places if len(part) > 0], axis=0)
     high = np.max([part.max(axis=0) for part in places if len(part) > 0], axis=0)
     share = BOX_SHARE * float(np.linalg.norm(high - low))
-    size = max(compute_reach(skeleton), share)
+    size = min(max(compute_reach(skeleton), share), MAX_ROOM * share)
     floor = find_floor(float(low[2]), size)
     stride = 1 + sum(len(part) for part in places) // MAX_BOX_POINTS
     points = np.concatenate([pose.positions, *(part[::stride] for part in places[1:])])

@@ -76,6 +76,10 @@ class SkinScene:
         """Set the tint of every bone, (n_bones, 3), linear from 0 to 255; white for none."""
         self.driver.batched_colors = tints
 
+    def set_opacity(self, opacity: float) -> None:
+        """Make it more or less translucent."""
+        self.opacity = self.driver.opacity = opacity
+
     def show(self, visible: bool, see_through: bool = False) -> None:
         """Show or hide the skin, or let what is inside be seen."""
         self.surface.visible = visible

@@ -33,8 +33,10 @@
   function build() {
     bar = document.createElement("div");
     bar.id = "exactik-timeline";
-    bar.style.cssText = `position:fixed;height:${HEIGHT}px;z-index:5;display:flex;font:12px sans-serif;
-      user-select:none;touch-action:none;opacity:0.999;background:var(--mantine-color-body,#fff);
+    // Not quite opaque: Chromium does not draw the part of a canvas that something opaque hides, and
+    // where it draws without a graphics processor it leaves out the upper end instead of the lower.
+    bar.style.cssText = `opacity:0.99;position:fixed;height:${HEIGHT}px;z-index:5;display:flex;font:12px sans-serif;
+      user-select:none;touch-action:none;background:var(--mantine-color-body,#fff);
       color:var(--mantine-color-text,#222);border-top:1px solid var(--mantine-color-default-border,#ccc)`;
     buttons = {};
     const column = document.createElement("div");

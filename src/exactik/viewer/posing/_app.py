@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik.model import Skeleton
+from exactik.pipeline import read_skeleton, stand_up_skeleton
 from exactik.viewer._proportions import compute_reach
 from exactik.viewer.page import (
     FigureScene,
     Framing,
+    Uploads,
     Viewer,
     WindowSize,
     keep_in_view,
@@ -20,6 +24,7 @@ from exactik.viewer.page import (
     start_guarded_server,
 )
 from exactik.viewer.posing._balance_scene import BalanceScene
+from exactik.viewer.posing._gizmo import GIZMO_PIXELS
 from exactik.viewer.posing._scene import HandleScene
 from exactik.viewer.posing._session import PosingSession, Update
 from exactik.viewer.posing._worker import PosingWorker
@@ -35,6 +40,8 @@ class PoseViewer(Viewer):
 
     Attributes:
         session: the figure; everything that can be done in the browser can be done here.
+        worker: the thread that moves it.
+        uploads: files that were opened from the page.
         server: viser's.
         url: where the page is.
     """
@@ -44,6 +51,7 @@ class PoseViewer(Viewer):
         skeleton: Skeleton,
         q: ArrayLike | None = None,
         *,
+        up_axis: str | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
         expose: bool = False,
@@ -51,30 +59,67 @@ class PoseViewer(Viewer):
         """Start a server; the page is at `url`.
 
         Args:
-            skeleton: the figure, z up.
-            q: first pose, (nq,); the neutral one if None.
+            skeleton: the figure; turned where z is not up for it, so that positions in the session
+                have z up. Coordinates stay the same.
+            q: first pose, (nq,); the neutral one if None, but see `PosingSession`.
+            up_axis: "x", "y" or "z" that is up for the figure at rest; by its shape if None: a head
+                is above its feet. A figure whose shape tells nothing is taken as z up.
             host: where to listen; anything but this machine alone needs `expose`.
             port: 0 for any that is free.
             expose: allow other machines to connect; there is no password.
         """
-        self.session = PosingSession(skeleton, q)
+        skeleton = stand_up_skeleton(skeleton, up_axis)
+        session = PosingSession(skeleton, q)
         _warm_up(skeleton)
         label = f"exactik: {skeleton.name}"
         super().__init__(start_guarded_server(host, port, expose=expose, label=label), host)
-        box = measure_box(self.session.pose())
-        framing = Framing(box.points, covered=TIMELINE_SIZE)
-        self.surroundings = set_up_scene(self.server, box.size, framing, box.floor)
-        self.worker = PosingWorker(self.session, self._show, self._show_verdict)
-        self.figure = FigureScene(self.server, skeleton)
-        self.handles = HandleScene(self.server, self.session, self.worker, self.figure)
-        self.balance = BalanceScene(self.server, box.floor)
-        self.panel = Panel(
-            self.server, self.session, self.worker, self.handles, self.surroundings, self.balance
-        )
-        self._show(self.session.advance())
-        self.worker.start()
+        self.uploads = Uploads()
+        self._replacing = threading.Lock()
+        self._build(session)
         keep_in_view(self.server, lambda: self.surroundings.framing)
         self.server.on_client_disconnect(self._release_client)
+
+    def _build(self, session: PosingSession, dark: bool = False) -> None:
+        """Make scene, panel and worker for a session, and begin."""
+        self.session = session
+        box = measure_box(session.pose())
+        framing = Framing(box.points, covered=TIMELINE_SIZE, around=GIZMO_PIXELS)
+        self.surroundings = set_up_scene(self.server, box.size, framing, box.floor)
+        self.surroundings.set_dark(dark)
+        self.worker = PosingWorker(session, self._show, self._show_verdict)
+        self.figure = FigureScene(self.server, session.skeleton)
+        self.handles = HandleScene(self.server, session, self.worker, self.figure)
+        self.balance = BalanceScene(self.server, box.floor)
+        self.panel = Panel(
+            self.server,
+            session,
+            self.worker,
+            self.handles,
+            self.surroundings,
+            self.balance,
+            uploads=self.uploads,
+            open_file=self.open_file,
+        )
+        self._show(session.advance())
+        self.worker.start()
+
+    def open_file(self, path: str | os.PathLike[str]) -> None:
+        """Pose the figure of a file on the same page, from its first pose; keys begin anew."""
+        loaded = read_skeleton(os.fspath(path))
+        skeleton = stand_up_skeleton(loaded.skeleton, loaded.up)
+        session = PosingSession(skeleton)
+        _warm_up(skeleton)
+        with self._replacing:
+            self._stop_posing()
+            with self.server.atomic():
+                dark = self.surroundings.dark
+                self.server.scene.reset()
+                self.server.gui.reset()
+                self.server.gui.set_panel_label(f"exactik: {skeleton.name}")
+                self._build(session, dark)
+                self.panel.say(" ".join(map(str, (*loaded.notes, *skeleton.visuals.notes))))
+            for client in self.server.get_clients().values():
+                self.surroundings.framing.aim(client)
 
     async def _release_client(self, client: Any) -> None:
         others = set(self.server.get_clients()) - {client.client_id}
@@ -93,9 +138,14 @@ class PoseViewer(Viewer):
         self.panel.show_verdict(verdict)
         self.server.flush()
 
-    def _stop(self) -> None:
+    def _stop_posing(self) -> None:
         self.panel.keys.close()
         self.worker.stop()
+
+    def _stop(self) -> None:
+        with self._replacing:
+            self._stop_posing()
+        self.uploads.close()
 
 
 def _warm_up(skeleton: Skeleton) -> None:

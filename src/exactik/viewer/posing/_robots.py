@@ -65,11 +65,13 @@ def find_tools(skeleton: Skeleton) -> dict[str, str]:
 
 
 def choose_first_pose(skeleton: Skeleton) -> Array:
-    """Return the pose that a figure is opened in, (nq,): the neutral one, but for robots.
+    """Return the pose that a figure is opened in, (nq,): its home, else the neutral one.
 
-    Dofs of a robot whose zero is not inside their limits are in the middle of these; so are those
-    of a single arm that are near a limit. An arm that is singular there is bent.
+    Dofs of a robot without a home whose zero is not inside their limits are in the middle of these;
+    so are those of a single arm that are near a limit. An arm that is singular there is bent.
     """
+    if skeleton.home is not None:
+        return skeleton.clip(skeleton.home)
     q = skeleton.neutral()
     if not is_robot(skeleton):
         return q

@@ -1,11 +1,13 @@
 """Write any skeleton as URDF (`_tree` has what becomes of its bones and joints).
 
-There are no shapes and no masses: a skeleton has none.
+Masses and their centres are written where they are known, shapes are not. A skeleton has no moments
+of inertia, and parsers demand some beside a mass: they are those of a ball of water.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from html import escape
 
 import numpy as np
@@ -14,11 +16,12 @@ from exactik.errors import FileError
 from exactik.io._files import open_atomic
 from exactik.io.robots import NO_LIMIT
 from exactik.io.robots.writing._tree import WrittenJoint, make_urdf_tree
-from exactik.model import Skeleton
+from exactik.model import BoneMass, Skeleton
 from exactik.spatial import euler_angles
-from exactik.typing import Array
 
 __all__ = ["write_urdf"]
+
+WATER_DENSITY = 1000.0  # [kg/m³] that of bodies and, within a factor of three, of most robots
 
 
 def write_urdf(skeleton: Skeleton, path: str, *, markers: bool = False) -> None:
@@ -38,11 +41,30 @@ def write_urdf(skeleton: Skeleton, path: str, *, markers: bool = False) -> None:
     followed = {joint.mimics for joint in tree.joints}
     lines = ['<?xml version="1.0" encoding="utf-8"?>', "<!-- written by exactik -->"]
     lines.append(f'<robot name="{escape(skeleton.name)}">')
-    lines += [f'  <link name="{escape(name)}"/>' for name in links]
+    for name in links:
+        lines += _format_link(name, skeleton.masses.get(name))
     for joint in tree.joints:
         lines += _format_joint(joint, is_followed=joint.name in followed)
     with open_atomic(path) as file:
         file.write("\n".join([*lines, "</robot>", ""]))
+
+
+def _format_link(name: str, mass: BoneMass | None) -> list[str]:
+    """Return the lines of a link."""
+    if mass is None:
+        return [f'  <link name="{escape(name)}"/>']
+    # 2/5 m r² of the radius at which 4/3 π r³ weighs m.
+    moment = 0.4 * mass.mass * (0.75 * mass.mass / (math.pi * WATER_DENSITY)) ** (2.0 / 3.0)
+    on, off = f'"{moment!r}"', '"0.0"'
+    return [
+        f'  <link name="{escape(name)}">',
+        "    <inertial>",
+        f'      <origin xyz="{_format_numbers(mass.center)}" rpy="0.0 0.0 0.0"/>',
+        f'      <mass value="{mass.mass!r}"/>',
+        f"      <inertia ixx={on} iyy={on} izz={on} ixy={off} ixz={off} iyz={off}/>",
+        "    </inertial>",
+        "  </link>",
+    ]
 
 
 def _format_joint(joint: WrittenJoint, is_followed: bool) -> list[str]:
@@ -70,5 +92,5 @@ def _format_joint(joint: WrittenJoint, is_followed: bool) -> list[str]:
     return [*lines, "  </joint>"]
 
 
-def _format_numbers(values: Array) -> str:
+def _format_numbers(values: Iterable[float]) -> str:
     return " ".join(repr(float(x) + 0.0) for x in values)  # + 0.0: no minus before a zero

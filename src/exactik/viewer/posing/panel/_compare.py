@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from exactik.solvers import Result, solvers
-from exactik.viewer.page import add_translucent_poses
+from exactik.viewer.page import add_translucent_poses, label_axes
 from exactik.viewer.posing._session import PosingSession
 
 __all__ = ["ComparePanel"]
@@ -98,7 +98,8 @@ class ComparePanel:
         self._plot = gui.add_uplot(
             empty,
             tuple(series),
-            title="log₁₀ cost over steps",
+            title="cost over steps",
+            axes=label_axes("step", "log₁₀ of the cost [m²]"),
             scales={"x": {"time": False}, "y": {"auto": True}},
             padding=(14, 24, 0, 0),
             aspect=1.1,

@@ -46,6 +46,7 @@ class KeyPanel:
     Attributes:
         keys: the key frames.
         clock: where the playhead is.
+        onion_skins: ghosts of keys.
     """
 
     def __init__(
@@ -60,11 +61,8 @@ class KeyPanel:
         self.server, self.worker = server, worker
         self.keys, self.clock = Keyframes(session.skeleton), PlayClock()
         self.on_change: Callable[[], None] = lambda: None
-        self._handles, self._timeline, self._onion = (
-            handles,
-            timeline,
-            OnionSkins(server, session.skeleton),
-        )
+        self._handles, self._timeline = handles, timeline
+        self.onion_skins = OnionSkins(server, session.skeleton)
         self._stop = threading.Event()
         self._playing: threading.Thread | None = None
         timeline.on_command(self._post)
@@ -78,7 +76,10 @@ class KeyPanel:
         self.locks = LockPanel(server, self.keys, self.clock, handles, self.post)
         gui.add_divider()
         kind = gui.add_dropdown("file", FILE_TYPES)
-        save, load = gui.add_button("download"), gui.add_upload_button("load keys (json)")
+        save, load = (
+            gui.add_button("download"),
+            gui.add_upload_button("load keys (json)", mime_type=".json"),
+        )
 
         async def pressed(event: Any) -> None:
             self._post(event.target.value)
@@ -252,7 +253,7 @@ class KeyPanel:
         self.text.content = f"keys at {', '.join(times)} s" if times else "no keys"
         self.time.value = round(self.clock.time, 3)
         self._timeline.show(self.keys, self.clock)
-        self._onion.show(self.keys, self.clock.time, self.onion.value)
+        self.onion_skins.show(self.keys, self.clock.time, self.onion.value)
         self.locks.show()
         self.on_change()
 

@@ -14,7 +14,9 @@ __all__ = ["ONION_CHOICES", "OnionSkins", "choose_keys"]
 
 NEIGHBOURS, ALL, NONE = ONION_CHOICES = ("neighbours", "all", "none")
 BEFORE_COLOUR, AFTER_COLOUR = GHOST_COLOUR, MARKER_COLOUR
-GHOST_OPACITY = 0.25  # of a neighbour; two of them and the figure must all be told apart
+# Of a neighbour on a light page and on a dark one, where colours shine less; through one of them
+# the other must be seen.
+GHOST_OPACITIES = (0.35, 0.6)
 MAX_SHOWN_KEYS = 30  # more would hide each other
 SAME_TIME_S = 1e-3  # a key so near to the playhead is the pose itself
 
@@ -42,6 +44,13 @@ class OnionSkins:
         self._sticks: Any = None
         self._figures: dict[bool, FigureScene] = {}
         self._shown: tuple[object, ...] = ()
+        self._opacity = GHOST_OPACITIES[False]
+
+    def set_dark(self, dark: bool) -> None:
+        """Choose how much is seen of ghosts, for a light page or for a dark one."""
+        self._opacity = GHOST_OPACITIES[dark]
+        for figure in self._figures.values():
+            figure.set_opacity(self._opacity)
 
     def show(self, keys: Keyframes, time: float, choice: str) -> None:
         """Show the keys that belong to a time [s], in the poses that locks leave them."""
@@ -77,7 +86,7 @@ class OnionSkins:
         """Return the figure of a neighbour; made when it is first needed."""
         if before not in self._figures:
             name = "/key_before" if before else "/key_after"
-            figure = FigureScene(self._server, self._skeleton, name, GHOST_OPACITY)
+            figure = FigureScene(self._server, self._skeleton, name, self._opacity)
             colour = BEFORE_COLOUR if before else AFTER_COLOUR
             figure.paint(np.tile(colour, (len(self._skeleton.bones), 1)))
             self._figures[before] = figure

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from exactik.io import readable_suffixes
 from exactik.solvers import Result, solvers
 from exactik.viewer._balance import describe_balance
 from exactik.viewer._history import UndoOrder
@@ -17,9 +20,12 @@ from exactik.viewer.page import (
     PINNED_COLOUR,
     PageChannel,
     Surroundings,
+    Uploads,
     add_look_widget,
+    add_open_button,
     escape_markdown,
     format_hex,
+    label_axes,
 )
 from exactik.viewer.posing._balance_scene import BalanceScene
 from exactik.viewer.posing._gizmo import GIZMO_AXES
@@ -34,6 +40,7 @@ from exactik.viewer.posing.panel._timeline import TimelineBar
 
 __all__ = ["Panel"]
 
+FIGURE_SUFFIXES = readable_suffixes("skeleton")
 CLICK_HINT = "Click a bone to turn it; drag it to pull it."
 TEXT_PERIOD_S = 0.1  # between two changes of text
 PLOTTED_UPDATES = 240  # four seconds
@@ -51,8 +58,11 @@ class Panel:
         handles: HandleScene,
         surroundings: Surroundings,
         balance: BalanceScene,
+        *,
+        uploads: Uploads,
+        open_file: Callable[[Path], object],
     ):
-        """Add the widgets to a viser server."""
+        """Add the widgets to a viser server; `open_file` is called with files from the page."""
         self.surroundings, self.balance = surroundings, balance
         self.server, self.session, self.worker, self.handles = server, session, worker, handles
         self._last_text = 0.0
@@ -61,6 +71,10 @@ class Panel:
         timeline = TimelineBar(server, self.channel)
         self.status = gui.add_markdown("at rest")
         self._add_buttons(gui)
+        self.open = add_open_button(
+            gui, uploads, "open a figure…", FIGURE_SUFFIXES, open_file, self.say
+        )
+        self.message = gui.add_markdown("", visible=False)
         tabs = gui.add_tab_group()
         with tabs.add_tab("Pose"):
             self._add_handle_widgets(gui)
@@ -77,6 +91,7 @@ class Panel:
             self.compare = ComparePanel(server, session)
         self.channel.on("tab", lambda event: self.compare.set_tab(str(event["name"])))
         self.keys.on_change = self.library.show
+        surroundings.on_dark(self.keys.onion_skins.set_dark)
         self.keys.refresh()
         self.order = UndoOrder({"pose": session, "keys": self.keys})
         session.on_step(lambda: self.order.note("pose"))
@@ -113,7 +128,13 @@ class Panel:
         balance = self.balance.draw(self.session.pose())
         self.balance_text.visible = self.balance.visible
         if self.balance.visible:
-            self.balance_text.content = describe_balance(balance)
+            note = self.session.skeleton.masses_note
+            self.balance_text.content = escape_markdown(describe_balance(balance, note))
+
+    def say(self, sentence: str) -> None:
+        """Show a sentence below the button that opens files; nothing in it is markup."""
+        self.message.content = escape_markdown(sentence)
+        self.message.visible = sentence != ""
 
     def show_verdict(self, verdict: Result | None) -> None:
         """Say how well the goals are met."""
@@ -233,11 +254,12 @@ class ConvergencePlot:
         self._plot = gui.add_uplot(
             (np.array([-1.0, 0.0]), np.zeros(2), np.zeros(2)),
             (
-                {"label": "updates ago"},
-                {"label": "cost", "stroke": format_hex(PINNED_COLOUR), "width": 2},
+                {"label": "update"},
+                {"label": "cost [m²]", "stroke": format_hex(PINNED_COLOUR), "width": 2},
                 {"label": "worst miss [mm]", "stroke": format_hex(DRAGGED_COLOUR), "width": 2},
             ),
-            title="convergence, log₁₀ over updates",
+            title="convergence",
+            axes=label_axes("updates, the last at 0", "log₁₀ of the values"),
             scales={"x": {"time": False}, "y": {"auto": True}},
             padding=(14, 24, 0, 0),
             aspect=1.5,
