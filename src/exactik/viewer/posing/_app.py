@@ -83,7 +83,7 @@ class PoseViewer(Viewer):
         """Make scene, panel and worker for a session, and begin."""
         self.session = session
         box = measure_box(session.pose())
-        framing = Framing(box.points, covered=TIMELINE_SIZE, around=GIZMO_PIXELS)
+        framing = Framing(box.points, covered=TIMELINE_SIZE, around=0.5 * GIZMO_PIXELS)
         self.surroundings = set_up_scene(self.server, box.size, framing, box.floor)
         self.surroundings.set_dark(dark)
         self.worker = PosingWorker(session, self._show, self._show_verdict)
