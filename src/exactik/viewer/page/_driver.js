@@ -66,8 +66,8 @@
 
   // The arrows of a gizmo are taken by a cylinder around them that is not drawn.
   function isGrip(object) {
-    return object.isMesh && !object.visible && !object.getMatrixAt &&
-      object.parent.children.some((other) => other.material?.depthTest === false);
+    return object.isMesh && !object.visible && object.geometry.type === "CylinderGeometry" &&
+      object.parent.children.some((other) => other.material?.depthTest === false && !other.getMatrixAt);
   }
 
   function isShown(object) {
