@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 import exactik as ik
+from exactik.motion import sample_reactions
 from exactik.pipeline import LoadedSkeleton
+from exactik.player import compute_reach
 from exactik.report import Bins
 from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.viewer import MotionViewer, PlaybackData, UnsolvedRecording
-from exactik.viewer._proportions import compute_reach
 from exactik.viewer.page import (
     MAX_UPLOAD_BYTES,
     SEEK_AREA,
@@ -33,7 +34,6 @@ from exactik.viewer.playback._solving import GETTING_READY, SolveJob, make_solve
 from exactik.viewer.recording import RecordingOverview, draw_strip, measure_cloud
 from exactik.viewer.recording._curve import MAX_BINS, sample_curve
 from exactik.viewer.recording._panel import describe_marker
-from exactik.viewer.recording._plates import sample_reactions
 from exactik.viewer.recording._scene import (
     CLICK_PIXELS,
     MAX_SEGMENTS_PER_TRAIL,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from exactik._text import count_noun
 from exactik.model import Pose
 from exactik.player._encoding import Block, encode_normals, encode_over_time
+from exactik.player._plates import ShownPlate
 from exactik.player._scene import PlayerScene
 from exactik.player._surface import (
     Part,
@@ -78,6 +79,7 @@ def encode_scene(
         "step": step,
         "floor": _find_floor(low, high),
         "markers": _encode_markers(scene, block, low, step),
+        "plates": [_encode_plate(plate, block, low, step) for plate in scene.plates],
         "figure": None,
     }
     if scene.pose is not None:
@@ -153,6 +155,15 @@ def _encode_markers(scene: PlayerScene, block: Block, low: Array, step: float) -
     else:
         data["model"] = _encode_places(scene.model_markers, block, low, step)
     return data
+
+
+def _encode_plate(plate: ShownPlate, block: Block, low: Array, step: float) -> dict[str, Any]:
+    """Return the corners of a force plate, and both ends of its vector over time."""
+    ends = np.stack([plate.feet, plate.tips], axis=1)
+    return {
+        "corners": np.round(plate.corners, 4).tolist(),
+        "ends": _encode_places(ends, block, low, step),
+    }
 
 
 def _encode_places(places: Array, block: Block, low: Array, step: float) -> dict[str, Any]:

@@ -4,9 +4,10 @@ const exactikPlayer = (() => {
   const VIEW_ANGLE = 0.6; // [rad] of the camera
   const OUTLINES = 150; // frames that tell what is to be in view
   const MARGIN = 0.04; // of the view, on each side, that stays empty
+  const PLATE_LIFT = 0.002; // [m] of force plates above where they are: the grid is there too
   const COLOURS = {
-    light: { edges: 0, ground: [0.965, 0.969, 0.973], grid: [0.45, 0.49, 0.53], measured: [0.12, 0.13, 0.16], model: [0.0, 0.55, 0.4], error: [0.78, 0.16, 0.52], worst: [0.83, 0.1, 0.1] },
-    dark: { edges: 0.2, ground: [0.086, 0.098, 0.11], grid: [0.5, 0.55, 0.6], measured: [0.93, 0.94, 0.96], model: [0.31, 0.85, 0.66], error: [0.98, 0.45, 0.78], worst: [1.0, 0.36, 0.3] },
+    light: { edges: 0, ground: [0.965, 0.969, 0.973], grid: [0.45, 0.49, 0.53], measured: [0.12, 0.13, 0.16], model: [0.0, 0.55, 0.4], error: [0.78, 0.16, 0.52], worst: [0.83, 0.1, 0.1], unused: [0.55, 0.58, 0.62], force: [0.69, 0.12, 0.24] },
+    dark: { edges: 0.2, ground: [0.086, 0.098, 0.11], grid: [0.5, 0.55, 0.6], measured: [0.93, 0.94, 0.96], model: [0.31, 0.85, 0.66], error: [0.98, 0.45, 0.78], worst: [1.0, 0.36, 0.3], unused: [0.5, 0.53, 0.57], force: [1.0, 0.4, 0.5] },
   };
   const make = (tag, name, text) => {
     const node = document.createElement(tag);
@@ -225,6 +226,7 @@ const exactikPlayer = (() => {
         for (const part of parts) if (part.kind === "skin" && look !== "sticks") gl.drawPart(part, clip, back, through ? 0.4 : 1);
       }
       for (const ghost of present) for (const part of ghost.parts) gl.drawPart(part, clip, back, 0.99);
+      drawPlates(clip, colours, scale);
       drawMarkers(clip, T, colours, scale);
       drawStrip(colours, scale);
     }
@@ -239,6 +241,31 @@ const exactikPlayer = (() => {
       }
     }
 
+    // Surfaces of force plates, and ground reactions as arrows.
+    function drawPlates(clip, colours, scale) {
+      const faces = [], edges = [], arrows = [];
+      for (const { corners, forceAt } of scene.plates) {
+        const vertex = (i, alpha) => [corners[i][0], corners[i][1], corners[i][2] + PLATE_LIFT, ...colours.grid, alpha];
+        for (const i of [0, 1, 2, 0, 2, 3]) faces.push(...vertex(i, 0.25));
+        for (let i = 0; i < 4; i++) edges.push(...vertex(i, 0.9), ...vertex((i + 1) % 4, 0.9));
+        const [foot, tip] = forceAt(now);
+        if (!foot || !tip) continue;
+        arrows.push(...strip(clip, foot, tip, colours.force, 3 * scale));
+        const [p, q] = [project(clip, foot), project(clip, tip)], w = canvas.width / 2, h = canvas.height / 2;
+        const along = unit([(q[0] - p[0]) * w, (q[1] - p[1]) * h, 0]), head = 10 * scale;
+        for (const [ahead, aside] of [[0, 0], [-head, 0.4 * head], [-head, -0.4 * head]]) {
+          arrows.push(q[0] + (along[0] * ahead - along[1] * aside) / w, q[1] + (along[1] * ahead + along[0] * aside) / h, 0, ...colours.force, 1);
+        }
+      }
+      gl.gl.depthMask(false);
+      gl.drawTriangles(faces, clip);
+      gl.drawLines(edges, clip);
+      gl.gl.disable(gl.gl.DEPTH_TEST);
+      gl.drawTriangles(arrows, IDENTITY);
+      gl.gl.enable(gl.gl.DEPTH_TEST);
+      gl.gl.depthMask(true);
+    }
+
     function drawMarkers(clip, T, colours, scale) {
       const measured = [], model = [], lines = [];
       shown = [];
@@ -247,7 +274,8 @@ const exactikPlayer = (() => {
         const isWorst = hasErrors && m === worstMarker[now], picked = m === marked;
         if (own) model.push(...own, ...colours.model, seen ? 1 : 0.35);
         if (!seen) continue;
-        measured.push(...seen, ...(isWorst ? colours.worst : colours.measured), 1);
+        const plain = bones > 0 && scene.markers.bones[m] < 0 ? colours.unused : colours.measured;
+        measured.push(...seen, ...(isWorst ? colours.worst : plain), 1);
         if (own) lines.push(...strip(clip, seen, own, isWorst ? colours.worst : colours.error, (isWorst || picked ? 4 : 2.2) * scale));
         const place = project(clip, seen);
         shown.push({ m, error: own ? Math.hypot(...sub(seen, own)) : NaN,
@@ -265,7 +293,7 @@ const exactikPlayer = (() => {
       const point = shown.find((s) => s.m === marked) || shown.find((s) => s.m === worstMarker[now] && hasErrors);
       label.hidden = !point || !showMarkers;
       if (!point) return;
-      const error = Number.isNaN(point.error) ? "" : ` ${mm(point.error)}`;
+      const error = Number.isNaN(point.error) ? (bones > 0 ? ", not used" : "") : ` ${mm(point.error)}`;
       label.textContent = `${scene.markers.names[point.m]}${error}`;
       const flip = point.x > view.clientWidth - 130;
       label.style.transform = `translate(${Math.round(point.x + (flip ? -10 : 10))}px, ${Math.round(point.y - 24)}px) translateX(${flip ? "-100%" : "0"})`;

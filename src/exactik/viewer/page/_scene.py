@@ -12,6 +12,7 @@ from exactik.model import Pose, Skeleton
 from exactik.player import (
     LIMB_MESH,
     SPHERE_MESH,
+    compute_reach,
     make_limbs,
     make_spheres,
     place_limbs,
@@ -19,7 +20,6 @@ from exactik.player import (
 )
 from exactik.typing import Array, IntArray
 from exactik.viewer._limits import LimitState
-from exactik.viewer._proportions import compute_reach
 from exactik.viewer.page._camera import Framing
 from exactik.viewer.page._colours import (
     BONE_COLOUR,

@@ -8,9 +8,9 @@ import numpy as np
 
 from exactik.model import Pose
 from exactik.motion import choose_even_frames
+from exactik.player import compute_reach
 from exactik.typing import Array
 from exactik.viewer._limits import LimitState, compute_limit_state
-from exactik.viewer._proportions import compute_reach
 from exactik.viewer.page import (
     BOTH,
     DIAMOND_MESH,

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from exactik.model import Skeleton
 from exactik.pipeline import read_skeleton, stand_up_skeleton
-from exactik.viewer._proportions import compute_reach
+from exactik.player import compute_reach
 from exactik.viewer.page import (
     FigureScene,
     Framing,
