@@ -385,6 +385,7 @@ def test_the_command_exports_a_motion_with_its_markers(
         (("take.npz", "--output", "out.html", "--output-rate", "0"), "fps"),
         (("take.npz", "--up", "w"), "up_axis"),
     ]
+    Path("take.mot").write_text("empty\n")
     for arguments, words in wrong:
         assert run(monkeypatch, "play", *arguments) == 2
         text = capsys.readouterr().err
