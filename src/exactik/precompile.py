@@ -24,7 +24,13 @@ from exactik.motion import Markers
 from exactik.problem import Problem
 from exactik.solvers import solve
 
-__all__ = ["compile_missing", "precompile_error_bars", "precompile_poses", "precompile_recordings"]
+__all__ = [
+    "compile_missing",
+    "list_missing",
+    "precompile_error_bars",
+    "precompile_poses",
+    "precompile_recordings",
+]
 
 WARM_UP_FRAMES = 24  # enough that every kernel of the tracker runs
 
@@ -102,20 +108,24 @@ def _one_at_a_time(part: str) -> Iterator[None]:
         yield
 
 
-def compile_missing() -> None:
-    """Compile what tracks recordings and reports on them, as far as the cache does not have it.
-
-    Of several processes of a machine one works and the others wait for it.
-    """
+def list_missing() -> list[str]:
+    """Return the parts for recordings and reports on them that the cache does not have."""
     from exactik.kernels.recording.combination_error_bars import estimate_combination_deviations
     from exactik.kernels.recording.sequence import solve_sequence
     from exactik.spatial import is_cached
 
     last = {"recordings": solve_sequence, "error-bars": estimate_combination_deviations}
-    for part, kernel in last.items():
-        if is_cached(kernel) is False:
-            with _one_at_a_time(part):
-                PARTS[part]()
+    return [part for part, kernel in last.items() if is_cached(kernel) is False]
+
+
+def compile_missing() -> None:
+    """Compile what tracks recordings and reports on them, as far as the cache does not have it.
+
+    Of several processes of a machine one works and the others wait for it.
+    """
+    for part in list_missing():
+        with _one_at_a_time(part):
+            PARTS[part]()
 
 
 def main(parts: list[str]) -> None:
