@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
-__all__ = ["Reason", "count_noun", "join_names", "one_line"]
+__all__ = ["Reason", "count_noun", "drop_folders", "file_name", "join_names", "one_line"]
 
 
 class Reason(str):
@@ -55,6 +56,26 @@ def join_names(
 def count_noun(count: int, noun: str, plural: str = "") -> str:
     """Return "1 bone", "2 bones"; `plural` where it is not `noun` with an s."""
     return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def file_name(path: str) -> str:
+    """Return the name of a file without its folders, of any system: these are nobody else's."""
+    return path.replace("\\", "/").rpartition("/")[2]
+
+
+def drop_folders(command: str) -> str:
+    """Return a command line in which files have their names alone, for others to read."""
+    try:
+        words = shlex.split(command)
+    except ValueError:  # no command line
+        return command
+    shown = []
+    for word in words:
+        option, equals, value = word.partition("=") if word.startswith("-") else ("", "", word)
+        name = file_name(value)
+        is_file = "." in name or value.startswith(("/", "~", "\\")) or value[1:2] == ":"
+        shown.append(f"{option}{equals}{name if is_file and name != '' else value}")
+    return shlex.join(shown)
 
 
 def one_line(text: str, max_length: int = 400) -> str:

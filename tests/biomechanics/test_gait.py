@@ -134,6 +134,19 @@ def test_a_person_who_walks_has_the_steps_of_the_performance(walk: Motion):
     assert cycles.belt_speed == 0.0
 
 
+def test_strides_that_are_guessed_are_left_out(walk: Motion):
+    cycles = find_gait_cycles(walk)
+    first, *_, last = cycles.cycles
+    known = np.ones(len(walk), dtype=bool)
+    half = (first.first + first.last) // 2
+    known[half : half + 3] = False  # a short gap is filled well
+    assert find_gait_cycles(walk, known=known).cycles == cycles.cycles
+    known[: round(first.first + 0.15 * (first.last - first.first))] = False
+    kept = find_gait_cycles(walk, known=known)
+    assert first not in kept.cycles and last in kept.cycles
+    assert len(find_gait_cycles(walk, known=np.zeros(len(walk), dtype=bool))) == 0
+
+
 def test_the_same_walk_on_a_treadmill_has_the_same_strides(walk: Motion):
     x = walk.skeleton.dof_names.index("pelvis.tx")
     walk = walk.between(0.6)  # on a belt nobody stands before the first step

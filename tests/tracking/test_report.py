@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from exactik import Track, human, track
+from exactik._text import drop_folders
 from exactik.errors import FileError, UsageError
 from exactik.marker_sets import list_landmarks
 from exactik.model import Skeleton
@@ -120,6 +121,22 @@ def short() -> SyntheticRecording:
 
 def strict(summary: dict[str, Any]) -> dict[str, Any]:
     return json.loads(json.dumps(summary, allow_nan=False))
+
+
+def test_a_report_names_files_and_no_folders(short: SyntheticRecording):
+    """It is made to be shared: whose machine it was, and where, is nobody's business."""
+    recorded = replace(short.markers, source="/home/anna/patients/walk.c3d").between(0.0, 0.3)
+    finger = recorded.names[-1]
+    solved = track(short.truth.skeleton, recorded.renamed({finger: "*9"}))
+    command = "exactik solve /home/anna/patients/walk.c3d --report=/srv/anna/walk.html --map L/R"
+    text = render_report(solved, command)
+    assert "anna" not in text and "patients" not in text
+    assert "exactik solve walk.c3d --report=walk.html --map L/R" in text
+    player = json.loads(text.partition('id="data">')[2].partition("</script>")[0])["player"]
+    assert player["markers"]["names"] == [*solved.names, "*9"]  # in grey
+    assert player["markers"]["bones"][-1] == -1
+    assert drop_folders("no 'command") == "no 'command"
+    assert drop_folders(r"exactik play C:\\takes\\a.c3d") == "exactik play a.c3d"
 
 
 def test_the_report_is_one_whole_file(faulty: tuple[Track, SyntheticRecording], tmp_path: Path):
@@ -445,7 +462,8 @@ def test_names_are_shown_and_never_run(short: SyntheticRecording, tmp_path: Path
 
 def test_headline_is_plain_text(faulty: tuple[Track, SyntheticRecording]):
     headline = headline_of(summary_of(faulty[0]))
-    assert headline.startswith("Good. ") and headline.endswith(".")
+    assert headline.startswith("Usable with care: LANK/LHEE seem to have exchanged their names")
+    assert headline.endswith(".")
     assert "\n" not in headline and "<" not in headline and "None" not in headline
     assert "need a look" in headline and "95 % within" in headline
 

@@ -17,7 +17,7 @@ from exactik.biomechanics._gait_events import (
 )
 from exactik.biomechanics._joint_angles import JointAngles
 from exactik.motion import Motion
-from exactik.typing import Array
+from exactik.typing import Array, BoolArray
 
 __all__ = [
     "CYCLE_POINTS",
@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 CYCLE_POINTS = 101  # of a curve over the cycle: 0 %, 1 %, … 100 %
+MAX_GUESSED_SHARE = 0.1  # of a stride's frames: as long as a foot takes to swing by, or less
 MIN_BELT_SPEED = 0.15  # [m/s] of a standing foot backwards from which there is a treadmill
 MIN_STEP_PHASE = 0.2  # of the stride between strikes of both feet; limping has 0.35, walking 0.5
 FLAT_FOOT = 0.25, 0.6  # share of the stance in which a foot is flat and shows the belt's speed
@@ -187,19 +188,27 @@ def _summarise(name: str, side: str, unit: str, values: list[float]) -> GaitPara
     return GaitParameter(name, side, unit, float(known.mean()), sd, len(known))
 
 
-def find_gait_cycles(motion: Motion, events: GaitEvents | None = None) -> GaitCycles:
+def find_gait_cycles(
+    motion: Motion, events: GaitEvents | None = None, *, known: BoolArray | None = None
+) -> GaitCycles:
     """Return the strides of a motion, with their times and lengths.
 
     Args:
         motion: of a person.
         events: of it; found if None. Events of a laboratory, by force plates for instance, can be
             given instead.
+        known: frames in which the pose was measured and not guessed, (T,); all if None. Strides
+            with too many guessed ones are left out, see `MAX_GUESSED_SHARE`.
     """
     events = find_gait_events(motion) if events is None else events
     if len(events.events) == 0:
         return GaitCycles(cycles=(), events=events, belt_speed=0.0)
     walker = follow_feet(motion)
     bounds = [stride for side in SIDES for stride in _find_strides(events, side)]
+    if known is not None:
+        shares = [known[first.frame : last.frame + 1].mean() for first, _, last in bounds]
+        limit = 1.0 - MAX_GUESSED_SHARE
+        bounds = [stride for stride, share in zip(bounds, shares, strict=True) if share >= limit]
     belt_speed = _measure_belt(walker, bounds, motion.rate)
     cycles = [
         _measure_stride(walker, events, first, off, last, belt_speed) for first, off, last in bounds

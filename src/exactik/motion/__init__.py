@@ -5,6 +5,7 @@ from exactik.motion._axes import axes_matrix, cyclic_axes, heading_axes, turn_sk
 from exactik.motion._force_plates import ForcePlate, compute_plate_axes
 from exactik.motion._markers import Markers, Series
 from exactik.motion._motion import Motion
+from exactik.motion._reactions import PlateReactions, sample_reactions
 from exactik.motion._segments import (
     Segment,
     choose_even_frames,
@@ -21,6 +22,7 @@ __all__ = [
     "LazySamples",
     "Markers",
     "Motion",
+    "PlateReactions",
     "Segment",
     "Series",
     "Swap",
@@ -34,6 +36,7 @@ __all__ = [
     "find_segments",
     "find_swaps",
     "heading_axes",
+    "sample_reactions",
     "turn_skeleton",
     "turn_to_up",
 ]

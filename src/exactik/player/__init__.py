@@ -18,6 +18,7 @@ from exactik.player._page import (
     render_player_frame,
     render_player_page,
 )
+from exactik.player._plates import METRES_PER_NEWTON, ShownPlate
 from exactik.player._proportions import Point, compute_reach, find_tip, fit_head_sphere
 from exactik.player._scene import MAX_MOTION_BYTES, Ghost, PlayerScene, compose_scene
 from exactik.player._shapes import (
@@ -38,6 +39,7 @@ __all__ = [
     "DIAMOND_MESH",
     "LIMB_MESH",
     "MAX_MOTION_BYTES",
+    "METRES_PER_NEWTON",
     "NOTEBOOK_BYTES",
     "SPHERE_MESH",
     "AskedPlace",
@@ -46,6 +48,7 @@ __all__ = [
     "LookLimits",
     "PlayerScene",
     "Point",
+    "ShownPlate",
     "Spheres",
     "compose_scene",
     "compute_reach",

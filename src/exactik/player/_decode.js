@@ -40,12 +40,16 @@ const exactikScene = (() => {
     const M = data.markers.names.length;
     scene.measured = places(data.markers.measured);
     scene.model = data.markers.model ? places(data.markers.model) : null;
-    const at = (set, k, m) => {
+    const at = (set, k, m, count = M) => {
       if (!set.seen[m * K + k]) return null;
-      const i = 3 * (k * M + m);
+      const i = 3 * (k * count + m);
       return [0, 1, 2].map((a) => data.low[a] + data.step * set.places[i + a]);
     };
     scene.measuredAt = (k, m) => at(scene.measured, k, m);
+    scene.plates = (data.plates ?? []).map((plate) => {
+      const ends = places(plate.ends);
+      return { corners: plate.corners, forceAt: (k) => [0, 1].map((end) => at(ends, k, end, 2)) };
+    });
     scene.matrices = 0;
     async function readFigure(f) {
       const B = f.bones.length, parts = [];

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from exactik._text import file_name
 from exactik.errors import UsageError
 from exactik.model import Pose, Skeleton
 from exactik.motion import Markers, Motion, axes_matrix, cyclic_axes
+from exactik.player._plates import ShownPlate, show_plates
 from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = [
@@ -27,6 +29,8 @@ __all__ = [
 # minute of 27 bones and 41 markers at 30 Hz takes 0.8 MB, and a report shall stay below 3 MB.
 MAX_MOTION_BYTES = 1_600_000
 ROTATION_BYTES, POINT_BYTES = 8, 6  # of a bone's rotation, and of a place, in a frame
+MAX_OTHERS = 40  # markers that no figure explains: more take the place of frames, and hide it
+MAX_AWAY = 2.0  # [m] from where a figure is at any time: what is farther is no marker of this room
 
 
 class Ghost(NamedTuple):
@@ -57,6 +61,7 @@ class PlayerScene:
         marker_points: place of each on its bone [m], (M, 3), or (K, M, 3) if it differs by frame.
         first: frame that is shown at first.
         ghosts: other figures, shown pale.
+        plates: force plates.
     """
 
     name: str
@@ -70,6 +75,7 @@ class PlayerScene:
     marker_points: Array = field(default_factory=lambda: np.empty((0, 3)))
     first: int = 0
     ghosts: tuple[Ghost, ...] = ()
+    plates: tuple[ShownPlate, ...] = ()
 
     @cached_property
     def model_markers(self) -> Array:
@@ -88,6 +94,7 @@ class PlayerScene:
         """Lower and upper corner of all that is seen [m, world], (3,) each."""
         parts = [self.measured] if self.pose is None else [self.measured, self.pose.positions]
         parts += [ghost.pose.positions for ghost in self.ghosts]
+        parts += [places for plate in self.plates for places in plate]
         low, high = np.full(3, np.nan), np.full(3, np.nan)
         for places in parts:
             for axis in range(3 if places.size > 0 else 0):  # far quicker than all three at once
@@ -139,6 +146,7 @@ def compose_scene(
     wanted: Iterable[int] = (),
     first: int = 0,
     max_bytes: int = MAX_MOTION_BYTES,
+    others: Markers | None = None,
 ) -> PlayerScene:
     """Return what a player shows of a motion with its markers, or of markers alone.
 
@@ -150,6 +158,8 @@ def compose_scene(
         wanted: frames that are shown in any case.
         first: frame that is shown at first.
         max_bytes: of all frames before compression; of longer recordings every n-th is shown.
+        others: what else was recorded in the same frames: force plates, and markers that no figure
+            explains.
     """
     if isinstance(thing, Markers):
         return _compose_markers(thing, (first, *wanted), first, max_bytes)
@@ -159,36 +169,62 @@ def compose_scene(
     there = np.isfinite(thing.q).all(axis=1)
     if not there.any():
         raise UsageError("the motion has no frame to show")
-    size = estimate_frame_bytes(len(skeleton.bones), 0 if markers is None else len(markers.names))
+    others = None if others is None else _keep_most_seen(others)
+    shown = sum(len(part.names) for part in (markers, others) if part is not None)
+    size = estimate_frame_bytes(len(skeleton.bones), shown)
     frames = choose_frames(count, size, (first, *wanted), max_bytes)
     # A frame without a pose shows that of the last one before it that has one.
     last = np.maximum.accumulate(np.where(there, np.arange(count), int(np.argmax(there))))
     pose = _turn_pose(skeleton.forward(thing.q[last[frames]]), thing.up_axis)
-    if markers is None:
-        return PlayerScene(
-            name=skeleton.name,
-            rate=thing.rate,
-            length=count,
-            frames=frames,
-            pose=pose,
-            measured=np.empty((len(frames), 0, 3)),
-            first=first,
-        )
-    bones, points = _find_places(skeleton, markers.names)
-    if marker_points is not None:
-        points = marker_points[0] if len(marker_points) == 1 else marker_points[frames]
-    return PlayerScene(
+    scene = PlayerScene(
         name=skeleton.name,
         rate=thing.rate,
         length=count,
         frames=frames,
         pose=pose,
-        measured=markers.positions[frames] @ _up_matrix(thing.up_axis).T,
-        marker_names=markers.names,
-        marker_bones=bones,
-        marker_points=points,
+        measured=np.empty((len(frames), 0, 3)),
         first=first,
     )
+    if markers is None:
+        return scene
+    bones, points = _find_places(skeleton, markers.names)
+    if marker_points is not None:
+        points = marker_points[0] if len(marker_points) == 1 else marker_points[frames]
+    up, names = _up_matrix(thing.up_axis), markers.names
+    measured = markers.positions[frames] @ up.T
+    if others is not None:
+        unused = _keep_near(others.positions[frames] @ up.T, pose.positions)
+        measured, names = np.concatenate([measured, unused], axis=1), names + others.names
+        bones = np.append(bones, np.full(len(others.names), -1))
+        nowhere = np.zeros((*points.shape[:-2], len(others.names), 3))
+        points = np.concatenate([points, nowhere], axis=-2)
+    return replace(
+        scene,
+        measured=measured,
+        marker_names=names,
+        marker_bones=bones,
+        marker_points=points,
+        plates=() if others is None else show_plates(others, frames, up),
+    )
+
+
+def _keep_most_seen(markers: Markers) -> Markers:
+    """Return the markers that are seen at all, those seen most where there are too many."""
+    seen = (~markers.missing).sum(axis=0)
+    most = np.argsort(-seen, kind="stable")[:MAX_OTHERS]
+    kept = np.sort(most[seen[most] > 0])
+    names = tuple(markers.names[m] for m in kept)
+    return Markers(
+        markers.positions[:, kept], names, markers.rate, force_plates=markers.force_plates
+    )
+
+
+def _keep_near(places: Array, positions: Array) -> Array:
+    """Return places [m], (K, M, 3), without those that are far from a figure in all its frames."""
+    low, high = positions.min(axis=(0, 1)) - MAX_AWAY, positions.max(axis=(0, 1)) + MAX_AWAY
+    with np.errstate(invalid="ignore"):
+        near = ((places >= low) & (places <= high)).all(axis=2, keepdims=True)
+    return np.where(near, places, np.nan)
 
 
 def _compose_markers(
@@ -197,7 +233,7 @@ def _compose_markers(
     size = estimate_frame_bytes(0, len(markers.names))
     frames = choose_frames(len(markers), size, wanted, max_bytes)
     return PlayerScene(
-        name=markers.source,
+        name=file_name(markers.source),
         rate=markers.rate,
         length=len(markers),
         frames=frames,
@@ -206,6 +242,7 @@ def _compose_markers(
         marker_bones=np.full(len(markers.names), -1, dtype=np.int64),
         marker_points=np.zeros((len(markers.names), 3)),
         first=first,
+        plates=show_plates(markers, frames, _up_matrix(markers.up_axis)),
     )
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.model import Pose
+from exactik.player._plates import ShownPlate
 from exactik.player._scene import PlayerScene
 from exactik.player._shapes import make_limbs, make_spheres, place_spheres
 from exactik.player._surface import (
@@ -31,6 +32,7 @@ MARGIN_SHARE = 0.06  # of the picture's width, on each side
 MARKER_PX, RING_PX = 2.6, 3.6  # radius of a measured marker, and of the figure's
 NEAR_COLOUR, FAR_COLOUR = np.array([112.0, 126.0, 148.0]), np.array([164.0, 174.0, 190.0])
 MODEL_COLOUR, MEASURED_COLOUR, ERROR_COLOUR = "#008c66", "#5a6472", "#c72985"
+PLATE_COLOUR, FORCE_COLOUR = "#80889a", "#b01e3c"
 MAX_STILL_VERTICES = 1600  # of a skin: about as many triangles are seen, 55 bytes each
 AMBIENT_LIGHT, SUN_LIGHT = 0.42, 0.75  # from everywhere, and from above the reader
 MIN_ERROR_PX = 0.4  # [px] shorter lines between the two are not drawn
@@ -61,7 +63,8 @@ def render_still(
     heading = _find_heading(scene)
     right, up, back = _make_axes(heading + AZIMUTH, ELEVATION)
     measured, model = scene.measured[k], scene.model_markers[k]
-    corners = [measured, model]
+    explained = measured if scene.pose is None else measured[scene.marker_bones >= 0]
+    corners = [explained, model]
     parts = []
     if scene.pose is not None and with_skin and scene.pose.skeleton.visuals:
         parts = _place_skin(scene.pose, k)
@@ -92,6 +95,8 @@ def render_still(
     if len(parts) > 0:
         paint = 'transform="scale(.1)" fill="currentColor" stroke="currentColor" stroke-width="5"'
         inside = [f"<g {paint}>", *inside, "</g>"]
+    inside = [_draw_plate(plate, project) for plate in scene.plates] + inside
+    inside += [_draw_force(plate, k, project) for plate in scene.plates]
     inside += _draw_markers(project(measured), project(model))
     return _wrap("".join(inside), scene.name, width, height)
 
@@ -195,6 +200,24 @@ def _shade(depths: Array) -> list[str]:
     share = ((depths - depths.min()) / span)[:, None]
     rgb = np.round(FAR_COLOUR + share * (NEAR_COLOUR - FAR_COLOUR)).astype(int)
     return [f"rgb({r},{g},{b})" for r, g, b in rgb]
+
+
+def _draw_plate(plate: ShownPlate, project: Projection) -> str:
+    corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in project(plate.corners))
+    return (
+        f'<polygon class="plate" points="{corners}" fill="{PLATE_COLOUR}" fill-opacity=".2" '
+        f'stroke="{PLATE_COLOUR}" stroke-width="1"/>'
+    )
+
+
+def _draw_force(plate: ShownPlate, k: int, project: Projection) -> str:
+    if not np.isfinite(plate.tips[k]).all():
+        return ""
+    (x, y), (u, v) = project(np.stack([plate.feet[k], plate.tips[k]]))
+    return (
+        f'<path class="force" d="M{x:.1f},{y:.1f}L{u:.1f},{v:.1f}" stroke="{FORCE_COLOUR}" '
+        'stroke-width="2.4"/>'
+    )
 
 
 def _draw_markers(measured: Array, model: Array) -> list[str]:

@@ -42,7 +42,8 @@ def render_gait(cycles: GaitCycles, curves: AngleCurves, charts: Sequence[AngleC
     right, left = (count_noun(len(cycles.of(side)), "stride") for side in ("r", "l"))
     note = f"Mean of {right} on the right, {left} on the left"
     note += ", with one standard deviation between strides" if len(cycles) > 2 else ""
-    note += "; vertical lines are toe-off. Degrees; pelvis and thorax rotate from the way walked."
+    note += "; vertical lines are toe-off. Degrees over the stride in per cent, from strike to "
+    note += "strike; pelvis and thorax rotate from the way walked."
     return (
         f"{_render_parameters(cycles)}"
         f'<p class="note"><i class="k right">right</i><i class="k left">left</i>{escape(note)}</p>'

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from exactik._text import count_noun, join_names
+from exactik._text import count_noun, file_name, join_names
 from exactik.report._findings import render_frame_link
 from exactik.report._headline import (
     describe_limits,
@@ -25,7 +24,7 @@ MAX_NAMED = 8  # bones without markers that are named
 
 def render_header(summary: Facts) -> str:
     """Return title, verdict and tiles."""
-    source = os.path.basename(summary["source"].replace("\\", "/"))
+    source = file_name(summary["source"])
     about = [
         f"figure {summary['skeleton']}, {summary['dofs']} dofs",
         count_noun(len(summary["markers"]["used"]), "marker"),

@@ -12,6 +12,7 @@ from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from exactik._text import drop_folders, file_name
 from exactik.io import open_atomic
 from exactik.player import (
     CONTENT_SECURITY_POLICY,
@@ -209,7 +210,7 @@ def _render_settings(track: Track, summary: Facts) -> str:
     error, names, settings = summary["error"], summary["markers"], summary["settings"]
     named_settings = {name.replace("_", " "): value for name, value in settings.items()}
     facts: dict[str, Any] = {
-        "recording": summary["source"],
+        "recording": file_name(summary["source"]),
         "solver": summary["solver"],
         **named_settings,
         "noise of the markers (each axis)": format_millimetres(summary["sigma_mm"]),
@@ -224,7 +225,7 @@ def _render_settings(track: Track, summary: Facts) -> str:
         "notes on the file": "; ".join(summary["notes"]),
         **summary["versions"],
     }
-    command = summary["command"]
+    command = drop_folders(summary["command"])
     code = (
         f"<pre><code>{escape(command)}</code></pre>"
         if command

@@ -18,6 +18,7 @@ from exactik.player import (
 )
 from exactik.report._headline import format_millimetres, format_share
 from exactik.report._summary import compute_frame_errors, find_missing
+from exactik.report._suspects import find_recorded_columns
 from exactik.typing import Array
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def compose_track_scene(track: Track, find_frame: FrameFinder, summary: Facts) -
         marker_points=track.marker_points,
         wanted=sorted(wanted),
         first=find_frame(0, len(track) - 1),
+        others=_find_others(track),
         max_bytes=min(max(MAX_MOTION_BYTES, MOTION_BYTES_PER_FRAME * len(track)), MAX_LONG_BYTES),
     )
 
@@ -93,6 +95,24 @@ def _used_markers(track: Track) -> Markers:
     """Return the markers as they were solved, without what was left out."""
     places = np.where(np.isfinite(track.marker_errors)[:, :, None], track.solved_positions, np.nan)
     return Markers(places, track.names, track.markers.rate)
+
+
+def _find_others(track: Track) -> Markers:
+    """Return what else was measured: markers that are not used, and force plates."""
+    recorded = track.markers
+    used = set(find_recorded_columns(track))
+    names = [
+        name
+        for m, name in enumerate(recorded.names)
+        if m not in used and name not in recorded.computed
+    ]
+    columns = [recorded.names.index(name) for name in names]
+    return Markers(
+        recorded.positions[:, columns],
+        tuple(names),
+        recorded.rate,
+        force_plates=recorded.force_plates,
+    )
 
 
 def _list_stretches(summary: Facts) -> Iterator[tuple[int, int]]:

@@ -101,9 +101,9 @@ def find_masses(
         defaults: of its elements.
         metres: length of the file's unit [m].
     """
-    scales = _Scales(root, compiler, defaults)
+    reader = _MassReader(root, compiler, defaults)
     try:
-        return scales.weigh(bodies, metres)
+        return reader.weigh(bodies, metres)
     except _NeedsFilesError:
         return LazyMasses(partial(read_masses, os.path.abspath(root.path), metres))
 
@@ -120,15 +120,15 @@ def read_masses(path: str, metres: float) -> dict[str, BoneMass]:
     bodies = read_bodies(root, compiler, defaults)
     BoneNames(bodies)  # names those that have none
     with np.errstate(over="ignore", invalid="ignore"):
-        return _Scales(root, compiler, defaults, reads_files=True).weigh(bodies, metres)
+        return _MassReader(root, compiler, defaults, reads_files=True).weigh(bodies, metres)
 
 
 class _NeedsFilesError(Exception):
     """A mass follows from a mesh, or is not known at all."""
 
 
-class _Scales:
-    """Weighs bodies.
+class _MassReader:
+    """Works out the masses of bodies.
 
     Attributes:
         reads_files: whether meshes may be read; else they raise `_NeedsFilesError`.

@@ -2,53 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from exactik.errors import ExactikError
-from exactik.motion import ForcePlate, Markers
-from exactik.typing import Array
+from exactik.motion import Markers, sample_reactions
+from exactik.player import METRES_PER_NEWTON
 from exactik.viewer.page import FORCE_COLOUR, srgb_to_linear
 
-__all__ = ["PlateReactions", "PlateScene", "sample_reactions"]
+__all__ = ["PlateScene"]
 
-METRES_PER_NEWTON = 1e-3  # of an arrow: who stands on both legs gets two that reach to the knees
 SURFACE_COLOUR, SURFACE_OPACITY = (128, 136, 148), 0.35
 EDGE_PIXELS = 1.5  # width of the edges
 ABOVE_FLOOR = 2e-3  # [m] by which surfaces are drawn above where they are: the floor is there too
 SHAFT_RADIUS, HEAD_RADIUS, HEAD_LENGTH = 0.008, 0.02, 0.06  # [m] of arrows
-
-
-class PlateReactions(NamedTuple):
-    """What a plate measured at the times of the frames.
-
-    Attributes:
-        places: centre of pressure [m, world], (T, 3); NaN where nothing is on the plate.
-        forces: ground reaction [N, world], (T, 3).
-    """
-
-    places: Array
-    forces: Array
-
-
-def sample_reactions(plate: ForcePlate, markers: Markers) -> PlateReactions:
-    """Return the samples of a plate at the times of the frames; nothing where it has none.
-
-    Args:
-        plate: of the recording.
-        markers: the recording.
-    """
-    nothing = np.full((len(markers), 3), np.nan)
-    try:
-        places, forces = plate.centre_of_pressure, plate.force
-    except ExactikError:  # its file has gone
-        return PlateReactions(places=nothing, forces=nothing)
-    samples = np.rint(np.arange(len(markers)) * plate.rate / markers.rate).astype(np.int64)
-    inside = samples < len(places)
-    sampled = np.array([nothing, nothing])
-    sampled[:, inside] = np.stack([places, forces])[:, samples[inside]]
-    return PlateReactions(places=sampled[0], forces=sampled[1])
 
 
 class PlateScene:
