@@ -181,7 +181,7 @@ def test_a_mesh_without_triangles_is_no_look(tmp_path: Path):
     figure = damaged(tmp_path, cut)
     assert not figure.visuals
     assert any("a mesh without triangles" in note for note in figure.visuals.notes)
-    empty = Visual("e", figure.bone_names[0], Mesh(np.zeros((0, 3)), np.zeros((0, 3))))
+    empty = Visual("e", figure.bone_names[0], Mesh(np.zeros((0, 3)), np.zeros((0, 3), int)))
     assert encode_posable_glb(figure.with_visuals(Visuals(rigid=(empty,))), 1)[:4] == b"glTF"
 
 
