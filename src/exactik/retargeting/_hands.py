@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from exactik.retargeting._reach import (
     find_other_bones,
     reach_places,
 )
+from exactik.spatial import nearest_rotation
 from exactik.typing import Array, IntArray
 
 __all__ = ["HandPlaces", "measure_hand_places", "place_hands"]
@@ -33,6 +35,13 @@ MISSED_SHARE = 0.01
 limits for long is no better than one that jumps."""
 EXACT_ROUNDS = 3
 """After how many of these the wrists of arms that still jump go with the arms for that moment."""
+RELAX_SECONDS = 0.5
+"""[s] before and after wrists that are off in which arms may change over with wrists in place: half
+a turn then takes as long as it takes people."""
+RELAX_ROUNDS, RELAX_CHECK, RELAX_GIVE_UP = 200, 20, 60
+"""How often, at most, the arm of a window is drawn tight, after how many rounds that is looked at,
+and after how many a wrist that still is off will remain so: it is limits that hold it. Turns spread
+by √rounds frames, and over 0.1 s in 100 rounds at 120 Hz."""
 
 
 class HandPlaces(NamedTuple):
@@ -87,6 +96,8 @@ def place_hands(source: SourceBody, target: BodyFigure, q: Array, threads: int) 
 
     Where an arm jumps on the way, it is tried to keep to one of its solutions, forwards and
     backwards; what still jumps is spread and placed again, in the end with the wrist going along.
+    Wrists that were let go are then placed in poses between those of their neighbours, which finds
+    the way that an arm has around its wrist, if there is one.
     """
     arms = _Arms(source, target, threads)
     nearness = {side: np.zeros(len(q)) for side in SIDES}
@@ -110,6 +121,8 @@ def place_hands(source: SourceBody, target: BodyFigure, q: Array, threads: int) 
                 nearness[side] = np.maximum(nearness[side], near)
         q = arms.reach(q, nearness)
         jumps = arms.find_jumps(q)
+    for side in SIDES:
+        q = arms.relax(q, side)
     return q
 
 
@@ -151,6 +164,69 @@ class _Arms:
             )
         return q
 
+    def relax(self, q: Array, side: str) -> Array:
+        """Return poses whose arm has its wrist in place where it was off, if it needs no jump.
+
+        Round by round each pose becomes that with the wrist in place whose bones are turned as the
+        mean of itself and its two neighbours, as a band is drawn tight over what is in its way.
+        """
+        missed = np.flatnonzero(self.measure_misses(q, side) > MISSED_SHARE)
+        margin = max(round(RELAX_SECONDS * self.source.rate), 2)
+        for frames in np.split(missed, np.flatnonzero(np.diff(missed) > 2 * margin) + 1):
+            if len(frames) == 0:
+                continue
+            window = slice(max(frames[0] - margin, 0), min(frames[-1] + margin, len(q) - 1) + 1)
+            trial = self._relax_window(q, window, side)
+            if trial is not None:
+                q = trial
+        return q
+
+    def _relax_window(self, q: Array, window: slice, side: str) -> Array | None:
+        """Return poses relaxed within a window, but for its ends; None if they jump or miss."""
+        skeleton, limb = self.target.skeleton, self.limbs[side]
+        part = replace(
+            self.source,
+            positions=self.source.positions[window],
+            rotations=self.source.rotations[window],
+        )
+        lock = find_other_bones(skeleton, set(limb.moving))
+        moves = find_moving_coordinates(skeleton, lock)
+        weights = {bone: self.weights[bone] for bone in limb.bones}
+        wrist = self.target.anatomy.parts[f"{side}_hand"].start
+        inner, band = slice(1, -1), q[window].copy()
+        name = f"{side}_arm"
+        jumps = len(find_limb_jumps(part, self.target, skeleton.forward(band), name))
+        for round_number in range(1, RELAX_ROUNDS + 1):
+            pose = skeleton.forward(band)
+            turns = pose.rotations.copy()
+            turns[inner] = nearest_rotation(turns[:-2] + turns[inner] + turns[2:])
+            place = measure_hand_places(part, self.target, pose)[side].target
+            path = PointPath(wrist, np.zeros(3), place)
+            reached = reach_places(
+                skeleton, band, [path], weights, lock=lock, threads=self.threads, turns=turns
+            )
+            band[inner] = np.where(moves, reached, band)[inner]
+            if round_number % RELAX_CHECK != 0:
+                continue
+            pose = skeleton.forward(band)
+            places = measure_hand_places(part, self.target, pose)[side]
+            off = np.linalg.norm(places.reached - places.target, axis=1)
+            fits = off.max() <= MISSED_SHARE * self.target.arm_lengths[side]
+            if fits and len(find_limb_jumps(part, self.target, pose, name)) <= jumps:
+                relaxed = q.copy()
+                relaxed[window] = band
+                return relaxed
+            if not fits and round_number >= RELAX_GIVE_UP:
+                break
+        return None
+
+    def measure_misses(self, q: Array, side: str) -> Array:
+        """Return how far a wrist is from its place, in lengths of the arm, (T,)."""
+        pose = self.target.skeleton.forward(q)
+        places = measure_hand_places(self.source, self.target, pose)[side]
+        off = np.linalg.norm(places.reached - places.target, axis=1)
+        return off / self.target.arm_lengths[side]
+
     def find_jumps(self, q: Array) -> dict[str, IntArray]:
         """Return the frames after which each arm jumps."""
         pose = self.target.skeleton.forward(q)
@@ -160,12 +236,7 @@ class _Arms:
 
     def count_missed(self, q: Array) -> dict[str, int]:
         """Return in how many frames each wrist misses its place."""
-        places = measure_hand_places(self.source, self.target, self.target.skeleton.forward(q))
-        missed = {}
-        for side in SIDES:
-            off = np.linalg.norm(places[side].reached - places[side].target, axis=1)
-            missed[side] = int((off > MISSED_SHARE * self.target.arm_lengths[side]).sum())
-        return missed
+        return {side: int((self.measure_misses(q, side) > MISSED_SHARE).sum()) for side in SIDES}
 
     def take(self, q: Array, other: Array, side: str) -> Array:
         """Return poses with one arm of other poses."""
