@@ -12,7 +12,13 @@ from exactik.model import Pose
 from exactik.retargeting._anatomy import SIDES
 from exactik.retargeting._bends import limit_extension
 from exactik.retargeting._figure import BodyFigure, SourceBody
-from exactik.retargeting._jumps import find_limb, find_limb_jumps, spread_jumps
+from exactik.retargeting._jumps import (
+    compute_allowed_steps,
+    find_limb,
+    find_limb_jumps,
+    measure_limb_steps,
+    spread_jumps,
+)
 from exactik.retargeting._reach import (
     LIMB_TURN_WEIGHT,
     PointPath,
@@ -20,7 +26,7 @@ from exactik.retargeting._reach import (
     find_other_bones,
     reach_places,
 )
-from exactik.spatial import nearest_rotation
+from exactik.spatial import angle_between, nearest_rotation
 from exactik.typing import Array, IntArray
 
 __all__ = ["HandPlaces", "measure_hand_places", "place_hands"]
@@ -38,7 +44,7 @@ EXACT_ROUNDS = 3
 RELAX_SECONDS = 0.5
 """[s] before and after wrists that are off in which arms may change over with wrists in place: half
 a turn then takes as long as it takes people."""
-RELAX_ROUNDS, RELAX_CHECK, RELAX_GIVE_UP = 200, 20, 60
+RELAX_ROUNDS, RELAX_CHECK, RELAX_GIVE_UP = 100, 20, 60
 """How often, at most, the arm of a window is drawn tight, after how many rounds that is looked at,
 and after how many a wrist that still is off will remain so: it is limits that hold it. Turns spread
 by √rounds frames, and over 0.1 s in 100 rounds at 120 Hz."""
@@ -173,7 +179,7 @@ class _Arms:
         missed = np.flatnonzero(self.measure_misses(q, side) > MISSED_SHARE)
         margin = max(round(RELAX_SECONDS * self.source.rate), 2)
         for frames in np.split(missed, np.flatnonzero(np.diff(missed) > 2 * margin) + 1):
-            if len(frames) == 0:
+            if len(frames) == 0 or len(q) < 3:
                 continue
             window = slice(max(frames[0] - margin, 0), min(frames[-1] + margin, len(q) - 1) + 1)
             trial = self._relax_window(q, window, side)
@@ -196,6 +202,7 @@ class _Arms:
         inner, band = slice(1, -1), q[window].copy()
         name = f"{side}_arm"
         jumps = len(find_limb_jumps(part, self.target, skeleton.forward(band), name))
+        band = self._choose_crossing(part, band, side)
         for round_number in range(1, RELAX_ROUNDS + 1):
             pose = skeleton.forward(band)
             turns = pose.rotations.copy()
@@ -219,6 +226,46 @@ class _Arms:
             if not fits and round_number >= RELAX_GIVE_UP:
                 break
         return None
+
+    def _choose_crossing(self, part: SourceBody, band: Array, side: str) -> Array:
+        """Return poses of a window that change over from one solution of the arm to another.
+
+        The solution at its beginning is followed forwards, that at its end backwards; from the one
+        to the other they change where that is the smallest step, for what a limb may turn there.
+        """
+        skeleton, limb = self.target.skeleton, self.limbs[side]
+        lock = find_other_bones(skeleton, set(limb.moving))
+        weights = {bone: self.weights[bone] for bone in limb.bones}
+        place = measure_hand_places(part, self.target, skeleton.forward(band))[side].target
+        path = PointPath(self.target.anatomy.parts[f"{side}_hand"].start, np.zeros(3), place)
+        first, last = (
+            reach_places(skeleton, band, [path], weights, lock=lock, follow=follow)
+            for follow in ("forwards", "backwards")
+        )
+        poses = [skeleton.forward(q) for q in (first, last)]
+        limit = MISSED_SHARE * self.target.arm_lengths[side]
+        near = [np.linalg.norm(pose.point(path.bone) - place, axis=1) <= limit for pose in poses]
+        body, bones = (
+            skeleton.bone_index(limb.body),
+            [skeleton.bone_index(bone) for bone in limb.bones],
+        )
+        R_first, R_last = (
+            np.einsum("tji,tbjk->tbik", pose.rotations[:, body], pose.rotations[:, bones])
+            for pose in poses
+        )
+        steps = angle_between(R_first[:-1], R_last[1:]).max(axis=1)
+        source_steps, _ = measure_limb_steps(part, self.target, poses[0], f"{side}_arm")
+        share = steps / compute_allowed_steps(source_steps, part.rate)
+        # Before the crossing the first solution must be in place, after it the last.
+        before = np.logical_and.accumulate(near[0])[:-1]
+        after = np.logical_and.accumulate(near[1][::-1])[::-1][1:]
+        possible = before & after
+        if not possible.any():
+            return band
+        crossing = int(np.argmin(np.where(possible, share, np.inf)))
+        return np.concatenate(
+            [band[:1], first[1 : crossing + 1], last[crossing + 1 : -1], band[-1:]]
+        )
 
     def measure_misses(self, q: Array, side: str) -> Array:
         """Return how far a wrist is from its place, in lengths of the arm, (T,)."""
