@@ -1,36 +1,123 @@
-"""Pictures of figures with their meshes, light and dark, in two sizes of the window.
+"""Pictures of figures and recordings, light and dark, in two sizes of the window.
 
-    python tools/figure_pictures.py FOLDER FIGURE… [--motion] [--pose DEGREES]
+    python tools/figure_pictures.py FOLDER THING… [--views pose play player report] [--solve]
 
-FIGURE is a file of a robot or a character, or the name of a built-in figure. With --motion a file
-with a motion is played, and its middle frame taken. Chromium and Playwright are needed.
+A THING is the name of a built-in figure, or a file: a robot, a character, a motion, a recording.
+Views are `pose` and `play`, the viewer's pages; `player`, the page that `play -o` writes; and
+`report`, of a recording that is solved. A figure without a motion of its own plays one in which
+every joint turns to and fro. With --solve a recording is solved with the human, and all views stand
+at its worst frame. Chromium and Playwright are needed.
 """
 
 from __future__ import annotations
 
 import argparse
+import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+import exactik as ik
 from exactik.cli._play import read_motion
 from exactik.cli._pose import load_upright_figure
-from exactik.viewer import MotionViewer, PoseViewer
+from exactik.errors import ExactikError
+from exactik.io import find_content, find_format
+from exactik.pipeline import read_recording, read_skeleton, solve_recording
+from exactik.viewer import (
+    MotionViewer,
+    PlaybackData,
+    PoseViewer,
+    UnsolvedRecording,
+    export_playback,
+)
+from exactik.viewer.playback import make_solved_playback
+from exactik.viewer.posing._robots import choose_first_pose
 from tools.viewer_pictures import CHROMIUM, FLAGS, open_page
 
 SIZES = ((1400, 900), (800, 600))
+SECONDS, RATE = 4.0, 30.0  # of a made-up motion
+SWING = np.radians(12.0)  # by which its joints turn to both sides, at most
+POSE, PLAY, PLAYER, REPORT = VIEWS = ("pose", "play", "player", "report")
 
 
-def make_viewer(figure: str, motion: bool, degrees: float) -> PoseViewer | MotionViewer:
-    """A page of the figure: playing, or posed with all hinges turned by so much."""
-    if motion:
-        viewer = MotionViewer(read_motion(figure, None, None))
-        viewer.seek(len(viewer.data) // 2)
-        return viewer
-    skeleton = load_upright_figure(figure)
-    step = np.where(skeleton.turns & np.isfinite(skeleton.upper), np.radians(degrees), 0.0)
-    signs = np.where(np.arange(skeleton.nv) % 2 == 0, 1.0, -1.0)
-    return PoseViewer(skeleton, skeleton.clip(skeleton.integrate(skeleton.neutral(), signs * step)))
+def make_motion(skeleton: ik.Skeleton) -> ik.Motion:
+    """Every joint that has two limits turns to and fro inside them, each at its own time."""
+    first = choose_first_pose(skeleton)
+    limited = skeleton.turns & np.isfinite(skeleton.upper) & np.isfinite(skeleton.lower)
+    phases = np.arange(skeleton.nv) * 2.4  # [rad], the golden angle: no two swing alike
+    times = np.arange(0.0, SECONDS, 1.0 / RATE)
+    steps = np.where(limited, SWING * np.sin(2.0 * np.pi * times[:, None] / SECONDS + phases), 0.0)
+    poses = [skeleton.clip(skeleton.integrate(first, step)) for step in steps]
+    return ik.Motion(skeleton, np.array(poses), RATE)
+
+
+def read_playback(thing: str, solve: bool) -> tuple[PlaybackData, int]:
+    """Return what is played of a thing, and the frame to stand at."""
+    if find_format(thing) is not None and find_content(thing) == "markers":
+        read = read_recording(Path(thing), "z", align=False)
+        recording = UnsolvedRecording(read.markers, notes=tuple(read.notes))
+        if not solve:
+            return PlaybackData.of(recording), len(read.markers) // 2
+        human = read_skeleton("human")
+        solved = solve_recording(read.markers, human.skeleton, skeleton_up=human.up, fit=True)
+        data = make_solved_playback(recording, solved)
+        return data, int(np.nanargmax(data.frame_errors[1]))
+    try:
+        motion = read_motion(thing, None, None)
+    except ExactikError:  # a figure alone
+        motion = make_motion(load_upright_figure(thing))
+    return PlaybackData.of(motion), len(motion) // 2
+
+
+class Photographer:
+    """Takes pictures in all sizes, light and dark.
+
+    Attributes:
+        browser: Playwright's.
+        folder: of the pictures.
+    """
+
+    def __init__(self, browser: Any, folder: Path):
+        """Begin with a browser."""
+        self.browser, self.folder = browser, folder
+
+    def save(self, page: Any, name: str, width: int, dark: bool) -> None:
+        """Write what a page shows."""
+        path = self.folder / f"{name}-{width}-{'dark' if dark else 'light'}.png"
+        page.screenshot(path=path)
+        print(path, flush=True)
+
+    def take_viewer(self, viewer: PoseViewer | MotionViewer, name: str) -> None:
+        """Take the pictures of a page of the viewer, and close it."""
+        scene = viewer.scene if isinstance(viewer, MotionViewer) else viewer
+        with viewer:
+            for width, height in SIZES:
+                with open_page(self.browser, viewer, (width, height)) as page:
+                    for dark in (False, True):
+                        scene.surroundings.set_dark(dark)
+                        page.wait_for_timeout(1200)
+                        self.save(page, name, width, dark)
+
+    def take_file(self, write: Callable[[Path], object], name: str, frame: int) -> None:
+        """Take the pictures of a page that needs no server."""
+        with tempfile.TemporaryDirectory() as place:
+            path = Path(place) / "page.html"
+            write(path)
+            for width, height in SIZES:
+                for dark in (False, True):
+                    scheme = "dark" if dark else "light"
+                    page = self.browser.new_page(
+                        viewport={"width": width, "height": height}, color_scheme=scheme
+                    )
+                    page.goto(path.as_uri())
+                    page.wait_for_timeout(1200)
+                    page.evaluate("frame => window.player && player.seek(frame)", frame)
+                    page.wait_for_timeout(600)
+                    self.save(page, name, width, dark)
+                    page.close()
 
 
 def main() -> None:
@@ -39,24 +126,27 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("figures", nargs="+")
-    parser.add_argument("--motion", action="store_true")
-    parser.add_argument("--pose", type=float, default=0.0, metavar="DEGREES")
+    parser.add_argument("things", nargs="+")
+    parser.add_argument("--views", nargs="+", choices=VIEWS, default=[POSE, PLAY, PLAYER])
+    parser.add_argument("--solve", action="store_true")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as p:
         browser = p.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
-        for figure in given.figures:
-            with make_viewer(figure, given.motion, given.pose) as viewer:
-                scene = viewer.scene if isinstance(viewer, MotionViewer) else viewer
-                for width, height in SIZES:
-                    with open_page(browser, viewer, (width, height)) as page:
-                        for dark in (False, True):
-                            scene.surroundings.set_dark(dark)
-                            page.wait_for_timeout(1200)
-                            name = f"{Path(figure).stem}-{width}-{'dark' if dark else 'light'}.png"
-                            page.screenshot(path=given.folder / name)
-                            print(given.folder / name)
+        camera = Photographer(browser, given.folder)
+        for thing in given.things:
+            name = Path(thing).stem
+            data, frame = read_playback(thing, given.solve)
+            if POSE in given.views and data.has_figure:
+                camera.take_viewer(PoseViewer(load_upright_figure(thing)), f"{name}-pose")
+            if PLAY in given.views:
+                viewer = MotionViewer(data)
+                viewer.seek(frame)
+                camera.take_viewer(viewer, f"{name}-play")
+            if PLAYER in given.views:
+                camera.take_file(partial(export_playback, data), f"{name}-player", frame)
+            if REPORT in given.views and data.track is not None:
+                camera.take_file(data.track.report, f"{name}-report", frame)
         browser.close()
 
 

@@ -55,9 +55,7 @@ def main() -> None:
         sys.exit("\n".join([*outside, "docs: the site would ask other machines for something"]))
     pages = len(list(SITE.rglob("*.html")))
     where = (SITE / "index.html").relative_to(ROOT)
-    print(
-        f"docs: {pages} pages, no broken link; open {where}, or for search: make docs ARGS=--serve"
-    )
+    print(f"docs: {pages} pages, no broken link; open {where}")
 
 
 if __name__ == "__main__":

@@ -24,7 +24,14 @@ from exactik.motion import Markers
 from exactik.problem import Problem
 from exactik.solvers import solve
 
-__all__ = ["compile_missing", "precompile_error_bars", "precompile_poses", "precompile_recordings"]
+__all__ = [
+    "compile_missing",
+    "list_missing",
+    "precompile_error_bars",
+    "precompile_poses",
+    "precompile_recordings",
+    "waiting_for_compiler",
+]
 
 WARM_UP_FRAMES = 24  # enough that every kernel of the tracker runs
 
@@ -102,30 +109,47 @@ def _one_at_a_time(part: str) -> Iterator[None]:
         yield
 
 
-def compile_missing() -> None:
-    """Compile what tracks recordings and reports on them, as far as the cache does not have it.
-
-    Of several processes of a machine one works and the others wait for it.
-    """
+def list_missing() -> list[str]:
+    """Return the parts for recordings and reports on them that the cache does not have."""
     from exactik.kernels.recording.combination_error_bars import estimate_combination_deviations
     from exactik.kernels.recording.sequence import solve_sequence
     from exactik.spatial import is_cached
 
     last = {"recordings": solve_sequence, "error-bars": estimate_combination_deviations}
-    for part, kernel in last.items():
-        if is_cached(kernel) is False:
-            with _one_at_a_time(part):
-                PARTS[part]()
+    return [part for part, kernel in last.items() if is_cached(kernel) is False]
+
+
+def compile_missing() -> None:
+    """Compile what tracks recordings and reports on them, as far as the cache does not have it.
+
+    Of several processes of a machine one works and the others wait for it.
+    """
+    for part in list_missing():
+        with _one_at_a_time(part):
+            PARTS[part]()
+
+
+@contextlib.contextmanager
+def waiting_for_compiler() -> Iterator[None]:
+    """Let every call wait for machine code, as EXACTIK_INTERPRET=0 does."""
+    before = os.environ.get("EXACTIK_INTERPRET")
+    os.environ["EXACTIK_INTERPRET"] = "0"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["EXACTIK_INTERPRET"]
+        else:
+            os.environ["EXACTIK_INTERPRET"] = before
 
 
 def main(parts: list[str]) -> None:
     """Compile the parts named, in their order."""
-    os.environ["EXACTIK_INTERPRET"] = "0"
     unknown = sorted(set(parts) - set(PARTS))
     if unknown:
         sys.exit(f"exactik.precompile: no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
     for part in parts or ["poses"]:
-        with _one_at_a_time(part):
+        with _one_at_a_time(part), waiting_for_compiler():
             PARTS[part]()
 
 

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from numba.core import event
 
 import exactik
 from exactik import check, cli
 from exactik.check import CampaignReport, CampaignRow
-from exactik.cli import _app
+from exactik.cli import _kernels
 from exactik.errors import ModelError
 
 
@@ -198,15 +199,24 @@ def test_check_ends_with_one_where_a_derivative_is_wrong(
     assert strict_json(ended.out)["ok"] is False
 
 
+def test_archives_are_not_written_where_the_takes_are(run):
+    ended = run("archive", "run", ".", "-o", "../" + Path.cwd().name, "--skeleton", "human")
+    assert ended.code == 2 and "where the takes are; expected another folder" in ended.err
+
+
 # --- compilation is announced
 
 
-def test_only_what_takes_long_is_announced(capsys: pytest.CaptureFixture[str]):
-    with _app.compiling():
+def test_only_compiling_that_takes_long_is_announced(capsys: pytest.CaptureFixture[str]):
+    with _kernels.compiling():
+        time.sleep(1.6)  # loading, on a busy machine
+    with _kernels.compiling(), event.trigger_event("numba:compile"):
         pass
     assert capsys.readouterr() == ("", "")
-    with _app.compiling():
-        time.sleep(1.6)
+    begun: list[str] = []
+    with _kernels.compiling(lambda: begun.append("helper"), "a minute"):
+        with event.trigger_event("numba:compile"):
+            time.sleep(1.6)
     out, err = capsys.readouterr()
-    assert out == ""
-    assert "Compiling kernels" in err and "ready after 2 s" in err
+    assert out == "" and begun == ["helper"]
+    assert "Compiling kernels, a minute;" in err and "ready after 2 s" in err

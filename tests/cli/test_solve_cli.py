@@ -380,6 +380,13 @@ def test_the_human_is_fitted_unless_told_otherwise(run: Run, clean: ik.Markers):
 # --- misuse
 
 
+def test_a_figure_of_another_size_is_said_not_to_be_fitted(run: Run, clean: ik.Markers):
+    replace(clean, positions=1.2 * clean.positions).save("tall.c3d")
+    ended = run("solve", "tall.c3d", *FIGURE, "-o", "a.npz")
+    assert ended.code == 3 and "not fitted to the subject: --calibrate" in ended.flat
+    assert "not fitted" not in run("solve", "walk.c3d", *FIGURE, "-o", "a.npz").flat
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -400,25 +407,42 @@ def test_the_human_is_fitted_unless_told_otherwise(run: Run, clean: ik.Markers):
         (["walk.c3d", *FIGURE, "-o", "a.bvh", "--weights", "no.json"], ["no.json"]),
         (["walk.c3d", *FIGURE, "-o", "a.bvh", "--mapping", "NOSE=LFHD"], ["NOSE"]),
         (["walk.c3d", *FIGURE, "-o", "a.bvh", "--start", "9"], ["walk.c3d", "lasts 2 s"]),
-        (["walk.c3d", *FIGURE, "-o", "a.bvh", "--up", "w"], ["'w'"]),
+        (["walk.c3d", *FIGURE, "-o", "a.bvh", "--up", "w"], ["--up is 'w'; expected x, y or z"]),
         (["walk.c3d", *FIGURE, "-o", "a.bvh", "--axes", "XYX"], ["axes", "XYX"]),
         (["walk.c3d", *FIGURE, "-o", "a.bvh", "--length-unit", "ell"], ["ell"]),
         (["walk.c3d", *FIGURE, "-o", "a.bvh", "--lock", "tail"], ["tail"]),
         (["walk.c3d", *FIGURE, "-o", "a.bvh", "--threads", "0"], ["--threads"]),
         (["walk.c3d", *FIGURE, "-o", "walk.c3d/a.bvh"], ["walk.c3d/a.bvh", "cannot be written"]),
         (["text.c3d", *FIGURE, "-o", "a.bvh"], ["text.c3d", "expected"]),
+        (["scale.xml"], ["scale tool", "`exactik calibrate scale.xml` runs it"]),
+        (["model.osim"], ["model.osim", "no reader of markers"]),
     ],
 )
 def test_misuse_is_one_line_and_ends_with_two(
     run: Run, clean: ik.Markers, arguments: list[str], words: list[str]
 ):
     Path("text.c3d").write_text("not a recording")
+    Path("scale.xml").write_text("<OpenSimDocument><ScaleTool/></OpenSimDocument>")
     ended = run("solve", *arguments)
     assert ended.code == 2, ended.out
     assert "Traceback" not in ended.err and all(word in ended.err for word in words)
     if ended.err.startswith("exactik:"):  # what typer refuses has a frame around it
         assert len(ended.err.splitlines()) == 1
-    assert {p.name for p in Path().iterdir()} <= {"walk.c3d", "text.c3d", "out"}
+    assert {p.name for p in Path().iterdir()} <= {"walk.c3d", "text.c3d", "scale.xml", "out"}
+
+
+def test_misspelt_names_are_refused_before_anything_is_compiled(
+    run: Run, clean: ik.Markers, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(_solve_all, "compile_kernels", lambda *_: pytest.fail("compiled"))
+    for option, text, hint in (
+        ("--mapping", "LFHDD=head", "'LFHD'"),
+        ("--mapping", "LFHD=hed", "'head'"),
+        ("--weights", "LFHDD=2", "'LFHD'"),
+        ("--lock", "pelvs", "'pelvis'"),
+    ):
+        ended = run("solve", "walk.c3d", *FIGURE, "-o", "a.bvh", option, text)
+        assert ended.code == 2 and f"did you mean {hint}" in ended.err, ended.err
 
 
 def test_nothing_that_is_read_is_overwritten(run: Run, clean: ik.Markers):
@@ -438,6 +462,9 @@ def test_calibrate_misuse(run: Run, clean: ik.Markers):
     ):
         ended = run("calibrate", "walk.c3d", "--skeleton", "human", *given)
         assert ended.code == 2 and word in ended.err, ended.err
+    Path("ik.xml").write_text("<OpenSimDocument><InverseKinematicsTool/></OpenSimDocument>")
+    assert "`exactik solve ik.xml` runs it" in run("calibrate", "ik.xml").err
+    Path("ik.xml").unlink()
     assert {p.name for p in Path().iterdir()} == {"walk.c3d"}
 
 

@@ -119,6 +119,13 @@ def test_an_unknown_suffix_lists_those_that_are_known():
         load_motion("walk")
     assert caught.value.code == "unknown-suffix"
     assert "for names without suffix" in caught.value.message
+    for name, way in (("hero.fbx", "exports .glb"), ("arm.xacro", "makes a URDF")):
+        with pytest.raises(FileError, match=way):
+            load_skeleton(name)
+    with pytest.raises(FileError, match=r"\(\.c3d holds markers\)"):
+        load_motion("walk.c3d")
+    with pytest.raises(FileError, match=r"-o take\.npz"):
+        load_motion("walk.csv")
 
 
 def test_suffixes_stand_in_the_table_alone():

@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.errors import FileError, UnknownNameError
-from exactik.pipeline import SolvedRecording, resolve_weights, solve_recording
+from exactik.errors import FileError, UnknownNameError, UsageError
+from exactik.pipeline import (
+    SolvedRecording,
+    prepare_skeleton,
+    resolve_weights,
+    solve_recording,
+)
 from exactik.synthetic import simulate_performance, simulate_recording
 from tools.spoiled_copies import FAULTS
 
@@ -64,6 +69,8 @@ def test_two_subjects_are_told_apart_and_chosen(walk: ik.Markers):
     assert bob.subject == "Bob" and any("2 subjects" in note for note in bob.notes)
     with pytest.raises(UnknownNameError, match="Ann"):
         solve_recording(both, ik.human(), fit=False, subject="Carl")
+    with pytest.raises(UsageError, match="shows one subject"):
+        solve_recording(walk, ik.human(), fit=False, subject="Carl")
 
 
 def test_a_subject_prepared_once_is_reused(walk: ik.Markers):
@@ -83,6 +90,22 @@ def test_unknown_names_are_refused_in_one_sentence(walk: ik.Markers):
     with pytest.raises(FileError, match="no marker can be used") as refused:
         solve_recording(odd.chosen(odd.names[:4]), ik.human())
     assert refused.value.code == "no-known-marker" and refused.value.advice is not None
+
+
+def test_points_said_not_to_be_used_are_not_used(walk: ik.Markers):
+    """Although the figure has a marker of that name, as models of OpenSim have."""
+    figure = ik.human()
+    figure = figure.with_markers({**figure.markers, "LHJC": ("l_thigh", (0.0, 0.0, 0.0))})
+    far = np.tile(walk.positions[:, :1] + 0.3, (1, 2, 1))
+    more = replace(
+        walk,
+        positions=np.concatenate([walk.positions, far], axis=1),
+        names=(*walk.names, "LHJC", "SWORD1"),
+        computed=("LHJC",),
+    )
+    prepared = prepare_skeleton(figure, more, fit=False)
+    assert any("LHJC" in note and "not used" in note for note in prepared.notes)
+    assert prepared.rename_markers(more).names == walk.names
 
 
 def test_turned_by_hand_is_not_turned_again(walk: ik.Markers):

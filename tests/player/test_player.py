@@ -241,6 +241,23 @@ def test_the_floor_is_at_zero_or_below_what_is_far_from_it():
     assert floor(0.9, 1.8) == 0.9 and floor(-5.0, -3.0) == -5.0
 
 
+def test_the_floor_is_under_the_soles_of_a_figure_whose_origin_is_in_its_hips():
+    figure = human()
+    q = figure.neutral()
+    q[2] -= 0.95
+    pose = figure.forward(q)
+    data = encode_scene(compose_scene(Motion(figure, q[None], 1.0)))
+    places = figure.visuals.compute_vertices(figure.bone_names, pose.positions, pose.rotations)
+    low, high = (np.concatenate(places).min(axis=0), np.concatenate(places).max(axis=0))
+    assert data["floor"] == pytest.approx(low[2], abs=0.005)
+    corners = []
+    for k, box in enumerate(data["figure"]["boxes"]):
+        ends = np.array(box).reshape(2, 3)
+        corners += [pose.positions[k] + pose.rotations[k] @ end for end in ends]
+    assert min(corner[2] for corner in corners) == pytest.approx(low[2], abs=0.02)
+    assert max(corner[2] for corner in corners) == pytest.approx(high[2], abs=0.03)
+
+
 def test_sticks_are_about_the_joints(motion: Motion):
     part = make_stick_part(motion.skeleton)
     joints = part.joints[:, 0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -148,6 +149,18 @@ def test_names_that_say_nothing_need_a_mapping(walk: Motion, by_character: Retar
 def test_figures_without_arms_and_legs_are_refused(walk: Motion, figure: ik.Skeleton, message: str):
     with pytest.raises(ik.ModelError, match=message):
         retarget(walk, figure)
+
+
+def test_feet_that_hang_on_the_root_are_named(walk: Motion):
+    """As in a rig for animators, whose feet are handles."""
+    human = ik.human()
+    bones = [replace(b, parent="pelvis") if b.name == "l_foot" else b for b in human.bones]
+    rig = ik.Skeleton.build("rig", bones)
+    with pytest.raises(ik.ModelError, match="l_foot hangs on pelvis, not on l_shin"):
+        retarget(walk, rig)
+    given = {f"left_{part}": (None, f"l_{part}") for part in ("thigh", "shin", "foot")}
+    with pytest.raises(ik.ModelError, match="l_foot of 'rig' does not hang on l_shin"):
+        retarget(walk, rig, mapping=given)
 
 
 def test_missing_frames_are_refused(walk: Motion):

@@ -164,10 +164,10 @@ def test_what_is_switched_off_is_not_seen(viewer: MotionViewer, page: Any):
         switch(name, node)
     shown = greenish(picture(page))  # the curve under the timeline is green as well
     switch("markers", markers.model)
-    assert wait_on_page(page, lambda: greenish(picture(page)) < shown - 60)
+    assert wait_on_page(page, lambda: greenish(picture(page)) < shown - 25)
     hidden = greenish(picture(page))
     switch("markers", markers.model)
-    assert wait_on_page(page, lambda: greenish(picture(page)) > hidden + 60)
+    assert wait_on_page(page, lambda: greenish(picture(page)) > hidden + 25)
     for name, node in others.items():
         switch(name, node)
     lines = np.array(markers.residuals.points)

@@ -383,8 +383,9 @@ def test_the_command_exports_a_motion_with_its_markers(
         (("take.npz", "--output", "take.npz"), "expected .html or .glb"),
         (("take.glb", "--output", "take.glb"), "is read"),
         (("take.npz", "--output", "out.html", "--output-rate", "0"), "fps"),
-        (("take.npz", "--up", "w"), "up_axis"),
+        (("take.npz", "--up", "w"), "--up is"),
     ]
+    Path("take.mot").write_text("empty\n")
     for arguments, words in wrong:
         assert run(monkeypatch, "play", *arguments) == 2
         text = capsys.readouterr().err

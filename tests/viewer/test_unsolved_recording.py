@@ -14,10 +14,10 @@ import pytest
 import exactik as ik
 from exactik.motion import sample_reactions
 from exactik.pipeline import LoadedSkeleton
+from exactik.player import compute_reach
 from exactik.report import Bins
 from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.viewer import MotionViewer, PlaybackData, UnsolvedRecording
-from exactik.viewer._proportions import compute_reach
 from exactik.viewer.page import (
     MAX_UPLOAD_BYTES,
     SEEK_AREA,
@@ -233,7 +233,7 @@ def test_the_chosen_marker_is_named_and_plotted(shown: MotionViewer):
     panel.choose(3)
     assert wait_for(lambda: "missing now" in panel.text.content)
     assert panel.choice.value == shown.data.overview.markers.names[3]  # type: ignore[union-attr]
-    drawn = panel.curve.plot.content
+    drawn = panel.curve.plot.html.content
     for words in (f"{scene.overview.labels[3]}, position [m]", "time [s]", SEEK_AREA):
         assert words in drawn
     assert drawn.count('d="M') == 3 and drawn.count("M") == 6  # x, y and z, a gap in each
@@ -259,10 +259,10 @@ def test_the_chosen_marker_is_named_and_plotted(shown: MotionViewer):
     shown.panel._choose_row({"share": float("nan")})
     panel.quantity.value = "speed"
     panel.choose(8)
-    assert wait_for(lambda: "speed [m/s]" in panel.curve.plot.content)
+    assert wait_for(lambda: "speed [m/s]" in panel.curve.plot.html.content)
     panel.choose(None)
     assert wait_for(lambda: scene.chosen is None)
-    assert wait_for(lambda: panel.curve.plot.content == "")
+    assert wait_for(lambda: panel.curve.plot.html.content == "")
 
 
 def test_an_axis_that_is_not_said_is_seen_from_the_figure(markers: ik.Markers):

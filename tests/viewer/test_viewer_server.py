@@ -62,6 +62,8 @@ def test_the_server_listens_on_this_machine_only_and_opens_no_tunnel(viewer: Pos
         start_guarded_server("0.0.0.0")
     with pytest.raises(ik.UsageError, match="cannot listen"):
         start_guarded_server("nowhere.invalid", expose=True)
+    with pytest.raises(ik.UsageError, match="port is 65536; expected 0"):
+        start_guarded_server(port=65536)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

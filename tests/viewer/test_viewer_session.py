@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import exactik as ik
+from exactik.player import compute_reach
 from exactik.typing import Array
 from exactik.viewer import Handle, PosingSession, PosingWorker, UndoHistory, Update
 from exactik.viewer._limits import AT_LIMIT, INSIDE, NEAR_LIMIT
-from exactik.viewer._proportions import compute_reach
 from tests.support.browser import wait_for
 
 

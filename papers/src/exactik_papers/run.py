@@ -43,7 +43,7 @@ def reproduce(
         import matplotlib.figure  # noqa: F401
     except ImportError as error:
         raise ModelError(
-            f"figures need matplotlib ({error}); install it with: pip install 'exactik[plot]'"
+            f"figures need matplotlib ({error}); in a clone of exactik: pip install '.[plot]'"
         ) from None
     recording = make_synthetic_recording() if data is None else load_hdm05(Path(data))
     try:

@@ -53,7 +53,7 @@ def open_client(
         from distributed.stealing import WorkStealing
     except ImportError:
         raise UsageError(
-            "archives need dask and distributed; `pip install exactik[cluster]` brings them"
+            "archives need dask and distributed; in a clone of exactik: pip install '.[cluster]'"
         ) from None
     if scheduler is not None:
         try:

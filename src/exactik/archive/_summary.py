@@ -29,7 +29,7 @@ def write_summary(ledger: Ledger, folder: Path) -> Path:
         import pyarrow.parquet as pq
     except ImportError:
         raise UsageError(
-            "archives need pyarrow; `pip install exactik[cluster]` brings it"
+            "archives need pyarrow; in a clone of exactik: pip install '.[cluster]'"
         ) from None
     text, number = pa.string(), pa.float64()
     schema = pa.schema(

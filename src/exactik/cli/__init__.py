@@ -16,6 +16,7 @@ from exactik.cli import (  # noqa: F401
     inspect,
     solve,
 )
-from exactik.cli._app import AsJson, compiling, main, print_json, progress_bar, say
+from exactik.cli._app import AsJson, main, print_json, progress_bar, say
+from exactik.cli._kernels import compiling
 
 __all__ = ["AsJson", "compiling", "main", "print_json", "progress_bar", "say"]

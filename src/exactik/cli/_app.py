@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib.metadata import entry_points
 from typing import Annotated, Any
 
@@ -37,7 +34,6 @@ __all__ = [
     "AsJson",
     "app",
     "command",
-    "compiling",
     "err",
     "frames_bar",
     "main",
@@ -92,31 +88,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print machine-readable res
 def command(group: str, name: str | None = None) -> Callable[[Any], Any]:
     """Return a decorator that makes a function a command, in a group of the help."""
     return app.command(name, cls=Command, rich_help_panel=group)
-
-
-@contextmanager
-def compiling(meanwhile: Callable[[], object] = lambda: None) -> Iterator[None]:
-    """Say so if what follows takes so long that it must be compiling, and how long it took.
-
-    Args:
-        meanwhile: called in that case, from another thread.
-    """
-    notice = "Compiling kernels, up to a minute; kept for the next time …"
-
-    def announce() -> None:
-        err.print(f"[dim]{notice}[/dim]")
-        meanwhile()
-
-    timer = threading.Timer(1.5, announce)
-    timer.daemon = True
-    timer.start()
-    start = time.perf_counter()
-    try:
-        yield
-    finally:
-        timer.cancel()
-    if not timer.is_alive() and time.perf_counter() - start > 1.5:
-        err.print(f"[dim]… ready after {time.perf_counter() - start:.0f} s.[/dim]")
 
 
 def print_json(answer: Any) -> None:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from exactik.cli._app import UNDERSTAND, AsJson, command, compiling, out, print_json, progress_bar
+from exactik.cli._app import UNDERSTAND, AsJson, command, out, print_json, progress_bar
+from exactik.cli._kernels import compiling
 
 __all__ = ["check"]
 

@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from exactik.cli._app import LOOK, AsJson, command, compiling, err, out, print_json, progress_bar
-from exactik.cli._options import EndOption, OutputRateOption, StartOption, parse_length_unit
+from exactik.cli._app import LOOK, AsJson, command, err, out, print_json, progress_bar
+from exactik.cli._kernels import compiling
+from exactik.cli._options import (
+    EndOption,
+    OutputRateOption,
+    StartOption,
+    check_axis_option,
+    parse_length_unit,
+)
 from exactik.errors import ExactikError, FileError
 
 if TYPE_CHECKING:
@@ -39,7 +46,10 @@ def convert(
     end: EndOption = None,
     output_rate: OutputRateOption = None,
     output_up: Annotated[
-        str | None, typer.Option(metavar="AXIS", help="Turn it so that x, y or z is up.")
+        str | None,
+        typer.Option(
+            metavar="AXIS", help="Turn it so that x, y or z is up.", callback=check_axis_option
+        ),
     ] = None,
     output_unit: Annotated[
         str | None,
@@ -53,7 +63,12 @@ def convert(
         typer.Option(metavar="UNIT", help="Length unit of IN, whatever it says; BVH says nothing."),
     ] = None,
     input_up: Annotated[
-        str | None, typer.Option(metavar="AXIS", help="Which axis is up in IN, whatever it says.")
+        str | None,
+        typer.Option(
+            metavar="AXIS",
+            help="Which axis is up in IN, whatever it says.",
+            callback=check_axis_option,
+        ),
     ] = None,
     positions: Annotated[
         str,

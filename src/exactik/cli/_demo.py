@@ -12,17 +12,8 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from exactik.cli._app import (
-    UNDERSTAND,
-    AsJson,
-    command,
-    compiling,
-    frames_bar,
-    out,
-    print_json,
-    say,
-)
-from exactik.cli._kernels import compile_kernels
+from exactik.cli._app import UNDERSTAND, AsJson, command, frames_bar, out, print_json, say
+from exactik.cli._kernels import compile_kernels, compiling
 from exactik.synthetic import SyntheticRecording
 
 __all__ = ["demo"]
@@ -116,7 +107,7 @@ def demo(
     )
     say(f"{textwrap.fill(text, LINE_WIDTH)}\n")
     glb = next(path for path in plan.targets if path.suffix == GLB.suffix)
-    say("To see it play, with its markers, if exactik[viewer] is installed:")
+    say("To see it play, with its markers (needs the viewer: pip install '.[viewer]', in a clone):")
     say(f"  exactik play {glb} --markers {source}")
     say(f"The same by hand:\n  {command} -o take.bvh")
     say("With a recording of your own, fitted to its subject first:")

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from exactik.cli._app import SOLVE, AsJson, command, compiling, print_json, say
-from exactik.cli._kernels import compile_kernels
+from exactik.cli._app import SOLVE, AsJson, command, print_json, say
+from exactik.cli._kernels import compile_kernels, compiling
 from exactik.cli._options import (
     EndOption,
     LengthUnitOption,

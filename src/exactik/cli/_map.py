@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
-from exactik.cli._app import UNDERSTAND, AsJson, command, compiling, print_json, say
+from exactik.cli._app import UNDERSTAND, AsJson, command, print_json, say
+from exactik.cli._kernels import compiling
 from exactik.errors import GoalError, UnknownNameError, UsageError
 from exactik.goals import Goal, MarkerGoal, PositionGoal
 from exactik.model import Skeleton
@@ -107,7 +108,7 @@ def _write_picture(target: Path, basins: Basins) -> None:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise UsageError(
-            f"pictures need matplotlib ({error}); install it with: pip install 'exactik[plot]'"
+            f"pictures need matplotlib ({error}); in a clone of exactik: pip install '.[plot]'"
         ) from None
     picture = Figure(figsize=(11.5, 5.6), layout="constrained")
     left, right = picture.subplots(1, 2)

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from exactik.errors import UsageError
+
 __all__ = [
     "AnglesOption",
     "AxesOption",
@@ -28,8 +30,17 @@ __all__ = [
     "TakeOption",
     "UpOption",
     "WeightsOption",
+    "check_axis_option",
     "parse_length_unit",
 ]
+
+
+def check_axis_option(option: typer.CallbackParam, value: str | None) -> str | None:
+    """Return the value of an option that is an axis; refuse others under the option's own name."""
+    if value not in (None, "x", "y", "z"):
+        raise UsageError(f"{option.opts[0]} is {value!r}; expected x, y or z")
+    return value
+
 
 MappingOption = Annotated[
     str | None,
@@ -98,11 +109,18 @@ LockOption = Annotated[
 UpOption = Annotated[
     str | None,
     typer.Option(
-        metavar="AXIS", help="Which axis is up in what is read, whatever it says: x, y or z."
+        metavar="AXIS",
+        help="Which axis is up in what is read, whatever it says: x, y or z.",
+        callback=check_axis_option,
     ),
 ]
 SkeletonUpOption = Annotated[
-    str | None, typer.Option(metavar="AXIS", help="Which axis is up for the skeleton: x, y or z.")
+    str | None,
+    typer.Option(
+        metavar="AXIS",
+        help="Which axis is up for the skeleton: x, y or z.",
+        callback=check_axis_option,
+    ),
 ]
 AxesOption = Annotated[
     str | None, typer.Option(metavar="AXES", help="Turn the recording: YZX makes its y the new x.")

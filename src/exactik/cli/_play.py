@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exactik.cli._app import ANIMATE, command, compiling, err, frames_bar, say
+from exactik.cli._app import ANIMATE, command, err, frames_bar, say
+from exactik.cli._kernels import compiling
 from exactik.cli._options import (
     AxesOption,
     LengthUnitOption,
+    check_axis_option,
     parse_length_unit,
 )
 from exactik.cli._pose import (
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from exactik.pipeline import LoadedRecording, LoadedSkeleton
     from exactik.viewer import PlaybackData
 
-__all__ = ["play", "read_motion"]
+__all__ = ["holds_markers", "play", "read_motion"]
 
 
 @command(ANIMATE)
@@ -78,7 +80,11 @@ def play(
     ] = 30.0,
     up: Annotated[
         str | None,
-        typer.Option(metavar="AXIS", help="Which axis is up in the files, whatever they say."),
+        typer.Option(
+            metavar="AXIS",
+            help="Which axis is up in the files, whatever they say.",
+            callback=check_axis_option,
+        ),
     ] = None,
     axes: AxesOption = None,
     length_unit: LengthUnitOption = None,
@@ -100,7 +106,7 @@ def play(
     if output is not None:
         files_to_write(check_export_path(output), (*files, markers, skeleton))
     figure = None if skeleton is None else read_figure(skeleton)
-    alone = _holds_markers(motions[0])
+    alone = holds_markers(motions[0])
     options = RecordingOptions(
         up=up if alone else None, axes=axes, length_unit=parse_length_unit(length_unit)
     )
@@ -165,7 +171,7 @@ def read_motion(
     """
     from exactik import pipeline
 
-    if _holds_markers(name):
+    if holds_markers(name):
         raise FileError(name, "holds markers; expected a motion, and markers behind --markers")
     try:
         loaded = pipeline.read_motion(name, figure, up, figure_up, by_custom=by_custom)
@@ -186,7 +192,7 @@ def _read_markers(name: str, options: RecordingOptions, *, align: bool = True) -
     return recording
 
 
-def _holds_markers(name: str) -> bool:
+def holds_markers(name: str) -> bool:
     """Return whether a file is shown as markers alone; a file that cannot be read is not."""
     from exactik.io import find_content, find_format
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exactik.cli._app import ANIMATE, command, compiling, err, say
+from exactik.cli._app import ANIMATE, command, err, say
+from exactik.cli._kernels import compiling
 from exactik.model import Skeleton
 
 if TYPE_CHECKING:

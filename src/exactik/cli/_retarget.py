@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exactik.cli._app import ANIMATE, AsJson, command, compiling, frames_bar, print_json, say
-from exactik.cli._options import EndOption, StartOption, UpOption
+from exactik.cli._app import ANIMATE, AsJson, command, frames_bar, print_json, say
+from exactik.cli._kernels import compile_poses, compiling
+from exactik.cli._options import EndOption, StartOption, UpOption, check_axis_option
 from exactik.cli._outputs import format_entry, plan_outputs
-from exactik.cli._play import read_motion
+from exactik.cli._play import holds_markers, read_motion
 from exactik.cli._pose import load_figure
-from exactik.errors import UsageError
+from exactik.errors import FileError, UsageError
 
 if TYPE_CHECKING:
     from exactik.retargeting import Retargeting
@@ -63,7 +64,12 @@ def retarget(
     end: EndOption = None,
     up: UpOption = None,
     to_up: Annotated[
-        str | None, typer.Option(metavar="AXIS", help="Which axis is up for the figure of --to.")
+        str | None,
+        typer.Option(
+            metavar="AXIS",
+            help="Which axis is up for the figure of --to.",
+            callback=check_axis_option,
+        ),
     ] = None,
     play: Annotated[
         bool, typer.Option("--play", help="Show the figure and its source side by side.")
@@ -81,7 +87,6 @@ def retarget(
         exactik retarget walk.bvh --to hero.glb --save-bones bones.json
     """
     from exactik.io import files_to_write
-    from exactik.precompile import precompile_poses
     from exactik.retargeting import load_mapping
     from exactik.retargeting import retarget as take_over
     from exactik.retargeting import save_mapping as write_mapping
@@ -92,12 +97,14 @@ def retarget(
     (plan,) = plan_outputs([motion], output or (), None, None, read)
     if save_bones is not None:
         files_to_write(str(save_bones), tuple(read))
+    if holds_markers(str(motion)):
+        command = f"exactik solve {motion} --skeleton human -o {motion.stem}.bvh"
+        raise FileError(motion, f"holds markers; `{command}` finds their motion")
     given = None if bones is None else load_mapping(bones)
     figure, figure_up = (None, None) if skeleton is None else load_figure(skeleton)
     source = read_motion(str(motion), figure, up, figure_up, by_custom=False).between(start, end)
     target, _ = load_figure(to)
-    with compiling():
-        precompile_poses()
+    compile_poses()
     with frames_bar() as bar:
         task = bar.add_task("taking over", total=len(source))
         result = take_over(

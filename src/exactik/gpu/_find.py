@@ -20,7 +20,7 @@ def require_gpu() -> str:
         from numba import config, cuda
     except ImportError as error:
         raise UsageError(
-            f"device='cuda' needs numba-cuda ({error}); install it with: pip install 'exactik[gpu]'"
+            f"device='cuda' needs numba-cuda ({error}); in a clone of exactik: pip install '.[gpu]'"
         ) from None
     if getattr(config, "ENABLE_CUDASIM", False):
         return "simulator"

@@ -354,10 +354,26 @@ def find_content(path: PathLike) -> Content:
     return next(iter(form.readers))
 
 
+_WAYS_FROM_OTHER_FORMATS = {
+    ".fbx": "Blender opens it and exports .glb",
+    ".blend": "Blender exports .glb",
+    ".usd": "Blender opens it and exports .glb",
+    ".usdz": "Blender opens it and exports .glb",
+    ".vrm": "it is a .glb by another name",
+    ".xacro": "`xacro robot.xacro > robot.urdf` makes a URDF of it",
+    CSV.suffix: "tables are for other programs: -o take.npz or -o take.glb keeps the motion",
+}
+"""What to do with files that people have and nothing here reads."""
+
+
 def _unknown_suffix(path: PathLike, what: str, suffixes: Sequence[str]) -> FileError:
-    found, known = suffix_of(path) or "names without suffix", " ".join(suffixes)
-    text = f"no {what} for {found}; expected one of {known}"
-    return FileError(path, text, code="unknown-suffix")
+    suffix, known = suffix_of(path), " ".join(suffixes)
+    way = _WAYS_FROM_OTHER_FORMATS.get(suffix, "") if what.startswith("reader") else ""
+    form = find_format(path)
+    if form is not None and len(form.readers) > 0 and what.startswith("reader"):
+        way = f"{suffix} holds {' and '.join(PLURALS[content] for content in form.readers)}"
+    text = f"no {what} for {suffix or 'names without suffix'}; expected one of {known}"
+    return FileError(path, text if way == "" else f"{text} ({way})", code="unknown-suffix")
 
 
 def describe_formats() -> str:

@@ -27,7 +27,7 @@ from exactik.io import (
     suffix_of,
     write_files,
 )
-from exactik.io.formats import CSV, NPZ
+from exactik.io.formats import CSV, NPZ, reader_of
 from exactik.io.native import read_npz_metadata
 from exactik.model import Skeleton, human
 from exactik.motion import Markers, Motion, axes_matrix, turn_to_up
@@ -158,6 +158,9 @@ def read_motion(
     form = find_format(name)
     notes: list[Note] = []
     needs_skeleton = form is not None and form.needs_skeleton and figure is None
+    reader_of(name, "motion")
+    if not Path(name).exists():
+        raise FileError(name, "cannot be read: No such file or directory")
     if form is not None and needs_skeleton and form.companion == "":
         advice = Advice("; give ", "skeleton", after=", the file that does")
         raise FileError(name, "holds no skeleton", code="no-skeleton", advice=advice)
@@ -283,5 +286,8 @@ def write_motion(
         more["angles"] = "clinical"
     given = {name: value for name, value in more.items() if value is not None}
     write_files(motion, files, choose_unit(motion, form), motion.up_axis, **given)
-    words = f"{len(motion)} frames of {motion.skeleton.nv} dofs{turned}"
+    columns = f"{motion.skeleton.nv} dofs"
+    if more["angles"] == "clinical" and form is CSV:
+        columns = "the joint angles of the ISB"
+    words = f"{len(motion)} frames of {columns}{turned}"
     return [(path, words), *((Path(file), "its skeleton") for file in files[1:])]

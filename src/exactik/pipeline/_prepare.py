@@ -20,6 +20,7 @@ from exactik.errors import Advice, FileError
 from exactik.marker_sets import strip_prefix
 from exactik.model import Skeleton
 from exactik.motion import Markers
+from exactik.tracking import match_markers
 
 __all__ = ["PreparedSkeleton", "prepare_skeleton", "shows_joints"]
 
@@ -118,7 +119,9 @@ def prepare_skeleton(
             mapping=proposed,
             calibration=calibration,
         )
-    if mapping is None and all(match.has_same_name for match in proposed.used):
+    left_out = {match.recorded for match in proposed.matches if match.bone is None}
+    by_name = left_out.isdisjoint(match_markers(skeleton, markers))
+    if mapping is None and by_name and all(match.has_same_name for match in proposed.used):
         # Exactly what `track` does by itself.
         return PreparedSkeleton(skeleton=skeleton, notes=tuple(notes), mapping=proposed)
     return PreparedSkeleton(

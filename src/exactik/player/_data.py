@@ -88,7 +88,10 @@ def encode_scene(
         if with_skin:
             parts += _choose_skin(scene.pose, limits, notes)
         data["figure"]["parts"] = [_encode_part(part, block) for part in parts]
-        data["figure"]["margin"] = max(_measure_margin(scene.pose, part) for part in parts)
+        beyond = np.max([_measure_beyond(scene.pose, part) for part in parts], axis=0)
+        data["figure"]["margin"] = round(float(beyond.max()), 4)
+        data["figure"]["boxes"] = _measure_boxes(scene.pose, parts)
+        data["floor"] = _find_floor(low - beyond[0], high + beyond[1])
     data["ghosts"] = [
         {
             **_encode_pose(ghost.pose, block, low, step),
@@ -100,13 +103,38 @@ def encode_scene(
     return {**data, "notes": notes, "block": block.encode()}
 
 
-def _measure_margin(pose: Pose, part: Part) -> float:
-    """Return by how much a surface reaches beyond the origins of the bones [m], in one pose."""
+def _measure_beyond(pose: Pose, part: Part) -> Array:
+    """Return by how much a surface reaches beyond the origins of the bones, in the first pose.
+
+    To below and above of each axis [m], (2, 3).
+    """
     origins, places = pose.positions[0], place_part(part, pose.positions[0], pose.rotations[0])
     if len(places) == 0:
-        return 0.0
-    beyond = [places.max(axis=0) - origins.max(axis=0), origins.min(axis=0) - places.min(axis=0)]
-    return round(max(float(np.max(beyond)), 0.0), 4)
+        return np.zeros((2, 3))
+    below, above = (
+        origins.min(axis=0) - places.min(axis=0),
+        places.max(axis=0) - origins.max(axis=0),
+    )
+    return np.maximum([below, above], 0.0)
+
+
+def _measure_boxes(pose: Pose, parts: list[Part]) -> list[list[float]]:
+    """Return the box of what follows each bone most, in its frame [m]: low and high; [] of nothing.
+
+    By them the script knows what is to be in view. They are measured in the first pose.
+    """
+    count = len(pose.skeleton.bones)
+    low, high = np.full((count, 3), np.inf), np.full((count, 3), -np.inf)
+    for part in parts:
+        places = place_part(part, pose.positions[0], pose.rotations[0])
+        most = 0 if part.weights is None else np.argmax(part.weights, axis=1)
+        bones = part.bones[part.joints[np.arange(len(places)), most]]
+        arms = places - pose.positions[0, bones]
+        local = np.einsum("nij,ni->nj", pose.rotations[0, bones], arms)
+        np.minimum.at(low, bones, local)
+        np.maximum.at(high, bones, local)
+    boxes = np.round(np.concatenate([low, high], axis=1), 4)
+    return [box.tolist() if np.isfinite(box).all() else [] for box in boxes]
 
 
 def _find_floor(low: Array, high: Array) -> float:

@@ -27,7 +27,7 @@ const exactikGl = (() => {
   const SURFACE_FRAGMENT = `#version 300 es
   precision highp float;
   in vec3 normal, colour; in vec2 at;
-  uniform sampler2D image; uniform bool textured; uniform float opacity; uniform vec3 towards;
+  uniform sampler2D image; uniform bool textured; uniform float opacity, rim; uniform vec3 towards;
   out vec4 shown;
   void main() {
     vec3 n = normalize(gl_FrontFacing ? normal : -normal);
@@ -37,7 +37,10 @@ const exactikGl = (() => {
     vec3 sun = normalize(towards + vec3(0.0, 0.0, 1.1));
     vec3 light = mix(vec3(0.27, 0.27, 0.30), vec3(0.54, 0.56, 0.60), sky)
       + vec3(0.56) * max(dot(n, sun), 0.0) + vec3(0.14) * head;
-    shown = vec4(pow(base * light, vec3(1.0 / 2.2)), opacity);
+    vec3 x = base * light + rim * pow(1.0 - clamp(dot(n, towards), 0.0, 1.0), 3.0);
+    // What is brighter than a half is bent towards 1: white keeps its shape.
+    vec3 bent = min(x, 0.5) + 0.5 * (1.0 - exp(-2.0 * max(x - 0.5, 0.0)));
+    shown = vec4(pow(bent, vec3(1.0 / 2.2)), opacity);
   }`;
   const POINT_VERTEX = `#version 300 es
   precision highp float;
@@ -153,6 +156,7 @@ const exactikGl = (() => {
       gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA32F, 3, count, 0, gl.RGBA, gl.FLOAT, matrices);
     }
 
+    let rim = 0;
     function drawPart(part, clip, towards, opacity) {
       gl.useProgram(surface.program);
       gl.bindVertexArray(part.array);
@@ -162,6 +166,7 @@ const exactikGl = (() => {
       gl.uniform3fv(surface.at.low, part.low);
       gl.uniform3fv(surface.at.grain, part.step);
       gl.uniform3fv(surface.at.towards, towards);
+      gl.uniform1f(surface.at.rim, rim);
       gl.uniform1i(surface.at.base, part.base);
       gl.uniform1i(surface.at.bones, 0);
       gl.uniform1i(surface.at.image, 1);
@@ -199,7 +204,8 @@ const exactikGl = (() => {
       drawPoints: (numbers, clip, size, hole, alpha = 1) => drawStream(point, gl.POINTS, numbers, clip, { size, hole }, alpha),
       drawLines: (numbers, clip, alpha = 1) => drawStream(line, gl.LINES, numbers, clip, {}, alpha),
       drawTriangles: (numbers, clip, alpha = 1) => drawStream(line, gl.TRIANGLES, numbers, clip, {}, alpha),
-      begin(colour) {
+      begin(colour, edges) { // edges: light along the outlines, without which black is lost on a dark page
+        rim = edges;
         gl.viewport(0, 0, canvas.width, canvas.height);
         gl.clearColor(...colour, 1);
         gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);

@@ -2,10 +2,12 @@
 // A figure over time that can be played, turned and stepped through; with its markers and errors.
 const exactikPlayer = (() => {
   const VIEW_ANGLE = 0.6; // [rad] of the camera
+  const OUTLINES = 150; // frames that tell what is to be in view
+  const MARGIN = 0.04; // of the view, on each side, that stays empty
   const PLATE_LIFT = 0.002; // [m] of force plates above where they are: the grid is there too
   const COLOURS = {
-    light: { ground: [0.965, 0.969, 0.973], grid: [0.45, 0.49, 0.53], measured: [0.12, 0.13, 0.16], model: [0.0, 0.55, 0.4], error: [0.78, 0.16, 0.52], worst: [0.83, 0.1, 0.1], unused: [0.55, 0.58, 0.62], force: [0.69, 0.12, 0.24] },
-    dark: { ground: [0.086, 0.098, 0.11], grid: [0.5, 0.55, 0.6], measured: [0.93, 0.94, 0.96], model: [0.31, 0.85, 0.66], error: [0.98, 0.45, 0.78], worst: [1.0, 0.36, 0.3], unused: [0.5, 0.53, 0.57], force: [1.0, 0.4, 0.5] },
+    light: { edges: 0, ground: [0.965, 0.969, 0.973], grid: [0.45, 0.49, 0.53], measured: [0.12, 0.13, 0.16], model: [0.0, 0.55, 0.4], error: [0.78, 0.16, 0.52], worst: [0.83, 0.1, 0.1], unused: [0.55, 0.58, 0.62], force: [0.69, 0.12, 0.24] },
+    dark: { edges: 0.2, ground: [0.086, 0.098, 0.11], grid: [0.5, 0.55, 0.6], measured: [0.93, 0.94, 0.96], model: [0.31, 0.85, 0.66], error: [0.98, 0.45, 0.78], worst: [1.0, 0.36, 0.3], unused: [0.5, 0.53, 0.57], force: [1.0, 0.4, 0.5] },
   };
   const make = (tag, name, text) => {
     const node = document.createElement(tag);
@@ -56,9 +58,9 @@ const exactikPlayer = (() => {
 
     const bones = scene.figure ? scene.figure.bones.length : 0;
     const centres = [], worst = new Float32Array(K), worstMarker = new Int32Array(K).fill(-1), radii = [];
+    const origins = (T, count) => Array.from({ length: count }, (_, b) => [T[12 * b + 3], T[12 * b + 7], T[12 * b + 11]]);
     for (let k = 0; k < K; k++) {
-      const T = bones > 0 ? scene.figure.poseAt(k) : null, points = [];
-      for (let b = 0; b < bones; b++) points.push([T[12 * b + 3], T[12 * b + 7], T[12 * b + 11]]);
+      const T = bones > 0 ? scene.figure.poseAt(k) : null, points = origins(T, bones);
       for (let m = 0; m < M; m++) {
         const seen = scene.measuredAt(k, m);
         if (seen && bones === 0) points.push(seen);
@@ -92,26 +94,73 @@ const exactikPlayer = (() => {
     const heading = Math.hypot(travel[0], travel[1]) > radius ? Math.atan2(travel[1], travel[0]) : 0;
     const camera = {};
     function aim(azimuth, elevation) {
-      const all = 0.5 * Math.hypot(...sub(scene.high, scene.low));
-      Object.assign(camera, { azimuth, elevation, pan: [0, 0, 0],
-        distance: ((follow ? radius : Math.max(all, radius)) * 1.03) / Math.sin(VIEW_ANGLE / 2) });
+      Object.assign(camera, { azimuth, elevation, pan: [0, 0, 0], fitted: "" });
     }
     aim(heading - 0.9, 0.2);
+
+    function axes() {
+      const { azimuth: az, elevation: el } = camera;
+      const back = [Math.cos(el) * Math.cos(az), Math.cos(el) * Math.sin(az), Math.sin(el)];
+      const right = unit([-Math.sin(az), Math.cos(az), 0]);
+      return { back, right, up: cross(back, right) };
+    }
+    // Of the height and the width of the view; it is as high as wide at least.
+    const slopes = () => {
+      const aspect = canvas.width / canvas.height, tall = Math.tan(VIEW_ANGLE / 2) / Math.min(1, aspect);
+      return [tall * aspect, tall];
+    };
+
+    // What is to be in view at frame k: corners of what the bones carry, ghosts, markers alone.
+    function outline(k) {
+      const points = [];
+      if (bones > 0) {
+        const T = scene.figure.poseAt(k);
+        points.push(...origins(T, bones));
+        scene.figure.boxes.forEach((box, b) => {
+          for (let c = 0; c < 8 && box.length > 0; c++) {
+            const p = [0, 1, 2].map((a) => box[a + (c & (1 << a) ? 3 : 0)]);
+            points.push([0, 4, 8].map((r) => T[12 * b + r] * p[0] + T[12 * b + r + 1] * p[1] + T[12 * b + r + 2] * p[2] + T[12 * b + r + 3]));
+          }
+        });
+      } else for (let m = 0; m < M; m++) if (scene.measuredAt(k, m)) points.push(scene.measuredAt(k, m));
+      for (const ghost of ghosts) if (ghost.present[k]) points.push(...origins(ghost.poseAt(k), ghost.bones.length));
+      return points;
+    }
+    const outlines = new Map();
+    for (let k = 0; k < K; k += Math.ceil(K / OUTLINES)) outlines.set(k, outline(k));
+
+    // The nearest camera that sees all that is shown, of a view that nobody has moved: a point p is
+    // inside if p_x - c_x <= s (c_z - p_z) and so on, which is linear in the place c of the camera.
+    function fit() {
+      const shape = `${canvas.width} ${canvas.height}`;
+      if (camera.fitted === null || camera.fitted === shape) return;
+      camera.fitted = shape;
+      const { back, right, up } = axes(), [wide, tall] = slopes().map((s) => s * (1 - 2 * MARGIN));
+      const most = [-Infinity, -Infinity, -Infinity, -Infinity];
+      outlines.forEach((points, k) => {
+        const origin = follow ? followed[k] : middle;
+        for (const p of points) {
+          const q = sub(p, origin), x = dot(q, right), y = dot(q, up), z = dot(q, back);
+          [wide * z + x, wide * z - x, tall * z + y, tall * z - y].forEach((v, i) => { if (v > most[i]) most[i] = v; });
+        }
+      });
+      if (!Number.isFinite(most[0])) most.fill(radius * wide);
+      camera.distance = Math.max((most[0] + most[1]) / (2 * wide), (most[2] + most[3]) / (2 * tall), radius);
+      const across = (most[0] - most[1]) / 2, above = (most[2] - most[3]) / 2;
+      camera.pan = right.map((v, a) => across * v + above * up[a]);
+    }
 
     // --- drawing
 
     function eyeMatrix() {
+      fit();
       const target = (follow ? followed[now] : middle).map((v, a) => v + camera.pan[a]);
-      const { azimuth: az, elevation: el, distance } = camera;
-      const back = [Math.cos(el) * Math.cos(az), Math.cos(el) * Math.sin(az), Math.sin(el)];
-      const right = unit([-Math.sin(az), Math.cos(az), 0]), up = cross(back, right);
+      const { back, right, up } = axes(), { distance } = camera, [wide, tall] = slopes();
       const eye = target.map((v, a) => v + distance * back[a]);
-      const aspect = canvas.width / canvas.height;
-      const s = 1 / Math.tan(VIEW_ANGLE / 2) * Math.min(1, aspect);
       const near = distance / 50, far = distance + 60 * radius;
       const d = (far + near) / (near - far), e = (2 * far * near) / (near - far);
-      const rows = [right.map((v) => (v * s) / aspect).concat((-s / aspect) * dot(right, eye)),
-        up.map((v) => v * s).concat(-s * dot(up, eye)),
+      const rows = [right.map((v) => v / wide).concat(-dot(right, eye) / wide),
+        up.map((v) => v / tall).concat(-dot(up, eye) / tall),
         back.map((v) => d * v).concat(-d * dot(back, eye) + e),
         back.map((v) => -v).concat(dot(back, eye))];
       const clip = new Float32Array(16);
@@ -161,7 +210,7 @@ const exactikPlayer = (() => {
       if (canvas.width !== width || canvas.height !== tall) { canvas.width = width; canvas.height = tall; }
       const colours = isDark() ? COLOURS.dark : COLOURS.light;
       const { clip, back, target } = eyeMatrix();
-      gl.begin(colours.ground);
+      gl.begin(colours.ground, colours.edges);
       gl.drawLines(gridLines(target, colours.grid), clip);
       const T = bones > 0 ? scene.figure.poseAt(now) : null, all = new Float32Array(12 * scene.matrices);
       const place = (own, pose) => {
@@ -383,7 +432,7 @@ const exactikPlayer = (() => {
       if (key === " ") setPlaying(!playing);
       else if (key === "ArrowLeft" || key === "ArrowRight") {
         const by = key === "ArrowLeft" ? -1 : 1;
-        if (turn) { camera.azimuth += 0.15 * by; redraw(); } else step(by);
+        if (turn) { turnBy(0.15 * by); redraw(); } else step(by);
       } else if (turn && (key === "ArrowUp" || key === "ArrowDown")) tilt(key === "ArrowUp" ? 0.1 : -0.1);
       else if (key === "+" || key === "=") zoom(0.85);
       else if (key === "-") zoom(1 / 0.85);
@@ -392,8 +441,9 @@ const exactikPlayer = (() => {
       else return;
       event.preventDefault();
     });
-    function tilt(by) { camera.elevation = Math.max(-1.5, Math.min(1.5, camera.elevation + by)); redraw(); }
-    function zoom(by) { camera.distance = Math.max(0.3 * radius, Math.min(60 * radius, camera.distance * by)); redraw(); }
+    function turnBy(by) { camera.fitted = null; camera.azimuth += by; }
+    function tilt(by) { camera.fitted = null; camera.elevation = Math.max(-1.5, Math.min(1.5, camera.elevation + by)); redraw(); }
+    function zoom(by) { camera.fitted = null; camera.distance = Math.max(0.3 * radius, Math.min(60 * radius, camera.distance * by)); redraw(); }
     let held = null;
     canvas.addEventListener("pointerdown", (event) => {
       held = { x: event.clientX, y: event.clientY, pan: event.button !== 0 || event.shiftKey, moved: 0 };
@@ -405,10 +455,11 @@ const exactikPlayer = (() => {
       held.moved += Math.abs(dx) + Math.abs(dy);
       held.x = event.clientX; held.y = event.clientY;
       if (held.pan) {
-        const { right, up } = eyeMatrix(), size = (2 * camera.distance * Math.tan(VIEW_ANGLE / 2)) / view.clientHeight;
+        camera.fitted = null;
+        const { right, up } = axes(), size = (2 * camera.distance * Math.tan(VIEW_ANGLE / 2)) / view.clientHeight;
         camera.pan = camera.pan.map((v, a) => v + size * (-dx * right[a] + dy * up[a]));
         redraw();
-      } else { camera.azimuth -= 0.009 * dx; tilt(0.009 * dy); }
+      } else { turnBy(-0.009 * dx); tilt(0.009 * dy); }
     });
     canvas.addEventListener("pointerup", (event) => {
       if (held && held.moved < 4) point(event, true);

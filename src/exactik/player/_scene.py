@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -176,16 +176,17 @@ def compose_scene(
     # A frame without a pose shows that of the last one before it that has one.
     last = np.maximum.accumulate(np.where(there, np.arange(count), int(np.argmax(there))))
     pose = _turn_pose(skeleton.forward(thing.q[last[frames]]), thing.up_axis)
+    scene = PlayerScene(
+        name=skeleton.name,
+        rate=thing.rate,
+        length=count,
+        frames=frames,
+        pose=pose,
+        measured=np.empty((len(frames), 0, 3)),
+        first=first,
+    )
     if markers is None:
-        return PlayerScene(
-            name=skeleton.name,
-            rate=thing.rate,
-            length=count,
-            frames=frames,
-            pose=pose,
-            measured=np.empty((len(frames), 0, 3)),
-            first=first,
-        )
+        return scene
     bones, points = _find_places(skeleton, markers.names)
     if marker_points is not None:
         points = marker_points[0] if len(marker_points) == 1 else marker_points[frames]
@@ -197,17 +198,12 @@ def compose_scene(
         bones = np.append(bones, np.full(len(others.names), -1))
         nowhere = np.zeros((*points.shape[:-2], len(others.names), 3))
         points = np.concatenate([points, nowhere], axis=-2)
-    return PlayerScene(
-        name=skeleton.name,
-        rate=thing.rate,
-        length=count,
-        frames=frames,
-        pose=pose,
+    return replace(
+        scene,
         measured=measured,
         marker_names=names,
         marker_bones=bones,
         marker_points=points,
-        first=first,
         plates=() if others is None else show_plates(others, frames, up),
     )
 

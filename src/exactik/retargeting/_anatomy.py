@@ -37,6 +37,7 @@ _LEG_NAMES = ("thigh", "leg", "shin", "foot", "toes")
 
 SAMPLED_POSES = 16  # of a limb, to see which joint centre stays; more change nothing
 SAMPLED_TURN = 0.5  # [rad] of its dofs from rest in these, so that 1 cm beside an axis shows
+HINT = "mapping= (on the command line --bones) says which bones its parts are"
 CENTRE_TOLERANCE = 0.003
 """Share of a stretch's length by which it may vary (standard deviation) for its end to be a joint
 centre: a forearm that ends at the second of two hinges, 4 cm apart, varies by 0.009 of itself."""
@@ -103,8 +104,7 @@ def find_anatomy(
     missing = [f"{side} {limb}" for (side, limb), bones in limbs.items() if len(bones) == 0]
     if len(missing) > 0:
         raise ModelError(
-            f"no {join_names(missing)} found in {skeleton.name!r} by the names of its bones; "
-            "give a mapping of its parts"
+            f"no {join_names(missing)} found in {skeleton.name!r} by the names of its bones; {HINT}"
         )
     pelvis = finder.find_common_bone(limbs["left", "leg"], limbs["right", "leg"], fixed, "pelvis")
     chest = finder.find_common_bone(limbs["left", "arm"], limbs["right", "arm"], fixed, "chest")
@@ -271,7 +271,15 @@ class _Finder:
         """Return the bones of each part if all are given, else None."""
         if any(f"{side}_{part}" not in given for part in order):
             return None
-        return {part: [self.index(given[f"{side}_{part}"])] for part in order}
+        row = [self.index(given[f"{side}_{part}"]) for part in order]
+        for above, below in pairwise(row):
+            if above not in self.ancestors(below)[1:]:
+                names = self.skeleton.bone_names
+                raise ModelError(
+                    f"{names[below]} of {self.skeleton.name!r} does not hang on {names[above]}; "
+                    f"expected {join_names(order)} in a row"
+                )
+        return {part: [k] for part, k in zip(order, row, strict=True)}
 
     def _group(
         self, limb: list[int], parts: Mapping[int, str], order: tuple[str, ...]
@@ -298,10 +306,18 @@ class _Finder:
     def _group_by_lengths(self, limb: list[int], order: tuple[str, ...]) -> dict[str, list[int]]:
         """Return the three joints of a limb with the longest two stretches between them."""
         if len(limb) < 3:
-            names = ", ".join(self.skeleton.bone_names[k] for k in limb)
+            names = self.skeleton.bone_names
+            side = self.names[limb[-1]].side
+            # Rigs for animators often have feet and hands that hang on the root, as handles.
+            apart = [
+                f"{names[k]} hangs on {names[self.parents[k]]}, not on {names[limb[-1]]}"
+                for k, name in enumerate(self.names)
+                if name.side == side and name.part in order and k not in limb
+                if self.parents[k] >= 0
+            ]
             raise ModelError(
-                f"the limb {names} of {self.skeleton.name!r} has too few bones for "
-                f"{', '.join(order)}; give a mapping of its parts"
+                f"the limb {', '.join(names[k] for k in limb)} of {self.skeleton.name!r} has too "
+                f"few bones for {', '.join(order)}; {apart[0] if len(apart) > 0 else HINT}"
             )
         rest = self.positions[0]
 

@@ -143,11 +143,6 @@ class Timeline:
         )
         self.mirrored = mirrored
 
-    def add_hold(self, start: float, end: float, values: ChannelValues) -> None:
-        """Add the same values at two times [s]: between them nothing moves."""
-        self.add_keys(start, values)
-        self.add_keys(end, values)
-
     def evaluate(self, times: Array) -> dict[str, Array]:
         """Return all channels at times [s], (T,) each."""
         channels = {}

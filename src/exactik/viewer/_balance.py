@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.model import Pose
+from exactik.player import compute_reach
 from exactik.typing import Array
-from exactik.viewer._proportions import compute_reach
 
 __all__ = ["Balance", "compute_balance", "describe_balance", "find_convex_hull", "measure_margin"]
 

@@ -62,7 +62,9 @@ def open_file_system(address: str) -> tuple[Any, str]:
     try:
         import fsspec
     except ImportError:
-        raise UsageError("archives need fsspec; `pip install exactik[cluster]` brings it") from None
+        raise UsageError(
+            "archives need fsspec; in a clone of exactik: pip install '.[cluster]'"
+        ) from None
     try:
         # A listing that is kept would hide what other processes write.
         files, path = fsspec.core.url_to_fs(address, **_listing_options(address))

@@ -13,8 +13,9 @@ from exactik.calibration.mapping._proposal import Proposal
 from exactik.errors import UnknownNameError
 from exactik.marker_sets import list_landmarks, strip_prefix
 from exactik.model import Skeleton
+from exactik.motion import Markers
 
-__all__ = ["match_by_hand"]
+__all__ = ["check_mapping", "match_by_hand"]
 
 
 def match_by_hand(proposal: Proposal, by_hand: HandMapping) -> None:
@@ -27,6 +28,12 @@ def match_by_hand(proposal: Proposal, by_hand: HandMapping) -> None:
         if match.bone is not None and never_seen[markers.names.index(recorded)]:
             match = Match(recorded, reason="given by hand, but in no frame", code="never-seen")
         proposal.matches[recorded] = match
+
+
+def check_mapping(skeleton: Skeleton, markers: Markers, by_hand: HandMapping) -> None:
+    """Raise if a mapping names a marker, bone or landmark that there is not."""
+    for name, choice in by_hand.items():
+        _match_choice(skeleton, find_recorded_name(markers, name), choice)
 
 
 def _match_choice(

@@ -12,7 +12,8 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from exactik.cli._app import LOOK, AsJson, command, compiling, err, out, print_json, progress_bar
+from exactik.cli._app import LOOK, AsJson, command, err, out, print_json, progress_bar
+from exactik.cli._kernels import compiling
 from exactik.cli._options import LengthUnitOption
 from exactik.cli.inspect._screen import format_facts
 from exactik.cli.inspect._table import Row, format_table

@@ -13,6 +13,7 @@ from exactik._text import count_noun
 from exactik.archive import SEGMENT_FRAMES, TIME_LIMIT, archive, read_counts
 from exactik.cli._app import SOLVE, AsJson, app, err, print_json, say
 from exactik.cli._help import Command, CommandGroup
+from exactik.cli._kernels import COMPILING_RECORDINGS
 from exactik.cli._options import (
     AnglesOption,
     AxesOption,
@@ -38,6 +39,7 @@ from exactik.cli._options import (
 from exactik.cli.solve._marker_tables import parse_mapping, parse_weights
 from exactik.cli.solve._solve_options import check_word, parse_loss, parse_smooth
 from exactik.errors import UsageError
+from exactik.precompile import list_missing
 
 __all__ = ["archives"]
 
@@ -178,6 +180,8 @@ def run(
         exactik archive run takes/ -o solved --skeleton human --format glb --retry failed
         exactik archive run s3://lab/takes -o solved --skeleton subject.npz --scheduler tcp://head:8786
     """
+    if any(Path(source).resolve() == output.resolve() for source in sources):
+        raise UsageError(f"-o is {str(output)!r}, where the takes are; expected another folder")
     options: dict[str, Any] = {
         "formats": tuple(formats.split(",")),
         "report": reports,
@@ -200,6 +204,9 @@ def run(
         "sigma": None if sigma is None else 1e-3 * sigma,
         "branches": branches,
     }
+    if scheduler is None and len(list_missing()) > 0:
+        how_long = f"{COMPILING_RECORDINGS}; kept for the next time"
+        err.print(f"[dim]Workers compile kernels before the first take, {how_long}.[/dim]")
     with _bar() as bar:
         task = bar.add_task("listing", total=None, speed="", failures="")
         try:
@@ -245,8 +252,8 @@ def run(
         _print_status(facts)
         speed = result.frames / result.seconds if result.seconds > 0.0 else 0.0
         say(
-            f"This run: {result.solved} solved, {result.found} were done, {result.frames:,} frames "
-            f"in {result.seconds:.1f} s ({speed:,.0f} frames/s)."
+            f"This run: {result.solved} solved, {result.found} done before, {result.frames:,} "
+            f"frames in {result.seconds:.1f} s ({speed:,.0f} frames/s)."
         )
         say(f"{result.index} shows all takes; {result.summary.name} is the table.")
     raise typer.Exit(0 if set(result.states) <= {"done"} else 1)
@@ -309,11 +316,10 @@ def _print_status(facts: dict[str, Any]) -> None:
     say(f"{count_noun(total, 'take')}: {', '.join(words) or 'none'}.")
     verdicts = facts["verdicts"]
     if len(verdicts) > 0:
-        graded = [f"{verdicts[v]} {v}" for v in ("good", "care", "reject") if v in verdicts]
-        cost = facts["seconds"]
-        say(
-            f"Of those done {', '.join(graded)}; {facts['frames']:,} frames, {cost:,.0f} s of work."
-        )
+        words = {"good": "good", "care": "usable with care", "reject": "not to be used"}
+        graded = [f"{verdicts[grade]} {text}" for grade, text in words.items() if grade in verdicts]
+        say(f"Of those done: {', '.join(graded)}.")
+        say(f"{facts['frames']:,} frames, {facts['seconds']:,.0f} s of work.")
     recent = facts["recent"]
     is_working = states.get("running", 0) > 0
     if is_working and recent["takes"] > 0:

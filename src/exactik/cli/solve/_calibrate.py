@@ -111,7 +111,14 @@ def calibrate(
     from exactik.cli._outputs import format_entry
     from exactik.cli.solve._marker_tables import parse_mapping
     from exactik.cli.solve._opensim import run_scale_setup
-    from exactik.io import files_to_write, is_scale_setup, load_motion, save_skeleton
+    from exactik.io import (
+        files_to_write,
+        is_ik_setup,
+        is_imu_setup,
+        is_scale_setup,
+        load_motion,
+        save_skeleton,
+    )
     from exactik.io.formats import BVH, MOT, NPZ, OSIM
     from exactik.pipeline import (
         RecordingOptions,
@@ -127,6 +134,9 @@ def calibrate(
             raise UsageError(f"{recordings[0]} names the files to write; expected no --output")
         run_scale_setup(recordings[0], as_json)
         return
+    if is_ik_setup(recordings[0]) or is_imu_setup(recordings[0]):
+        tool = "a set-up file of OpenSim's IK tool"
+        raise UsageError(f"{recordings[0]} is {tool}; `exactik solve {recordings[0]}` runs it")
     if output is None:
         raise UsageError("nothing to write; expected -o with a skeleton to write, as .npz")
     is_opensim = Path(skeleton).suffix.lower() == OSIM.suffix

@@ -178,10 +178,16 @@ def solve(
 
 def _are_setups(sources: list[Path], skeleton: str | None) -> bool:
     """Whether the sources are set-up files, which name a model; else a skeleton has to be given."""
-    from exactik.io import is_ik_setup, is_imu_setup
+    from exactik.io import is_ik_setup, is_imu_setup, is_scale_setup
+    from exactik.io.formats import reader_of
 
+    for source in sources:
+        if is_scale_setup(source):
+            tool = "a set-up file of OpenSim's scale tool"
+            raise UsageError(f"{source} is {tool}; `exactik calibrate {source}` runs it")
     setups = [source for source in sources if is_ik_setup(source) or is_imu_setup(source)]
     if len(setups) == 0 and skeleton is None:
+        reader_of(sources[0], "markers")  # a model or a motion in its place is the first mistake
         raise UsageError("no figure; expected --skeleton with a file, or human")
     if len(setups) > 0 and len(setups) < len(sources):
         raise UsageError(f"{setups[0]} is a set-up file; expected such files alone, or recordings")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from exactik._text import count_noun
-from exactik.cli._app import SOLVE, AsJson, command, compiling, print_json, say
+from exactik.cli._app import SOLVE, AsJson, command, print_json, say
+from exactik.cli._kernels import compiling
 from exactik.cli._options import (
     AxesOption,
     ComputedOption,

@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from exactik.calibration import check_mapping
 from exactik.cli._app import err, frames_bar, print_json, say
 from exactik.cli._kernels import compile_kernels
 from exactik.cli._outputs import OutputPlan, format_entry, print_solved
@@ -21,9 +22,11 @@ from exactik.pipeline import (
     SolvedRecording,
     attach_from_take,
     read_recording,
+    resolve_weights,
     solve_recording,
     write_motion,
 )
+from exactik.problem import find_locked_dofs
 from exactik.report import headline_of, summary_of, write_report
 from exactik.verdict import EXIT_CODES
 
@@ -45,6 +48,7 @@ def solve_all(plans: list[OutputPlan], skeleton: LoadedSkeleton, options: SolveO
             if not options.as_json:
                 _print_inputs(plan, recording, skeleton, first=n == 0)
             if figure is None:
+                _check_names(recording, skeleton.skeleton, options)
                 compile_kernels(options.tracking.robust, options.tracking.smooth)
                 figure = _attach_markers(plan.source, skeleton, options)
             subjects = _solve_recording(recording, skeleton, figure, prepared, options)
@@ -66,6 +70,16 @@ def solve_all(plans: list[OutputPlan], skeleton: LoadedSkeleton, options: SolveO
     if len(failed) > 0:
         return 2
     return max((EXIT_CODES[summary["verdict"]] for summary in solved), default=0)
+
+
+def _check_names(recording: LoadedRecording, skeleton: Skeleton, options: SolveOptions) -> None:
+    """Refuse misspelt names before minutes go into compiling and fitting."""
+    if options.mapping is not None and options.take is None:
+        check_mapping(skeleton, recording.markers, parse_mapping(options.mapping))
+    if options.weights is not None:
+        known = {name: name for name in (*recording.markers.names, *skeleton.markers)}
+        resolve_weights(parse_weights(options.weights), tuple(known), known)
+    find_locked_dofs(skeleton, options.tracking.lock)
 
 
 def _option(argument: str) -> str:
@@ -155,6 +169,11 @@ def _write_solved(
         error = solved.track.mean_error
         misfit = skeleton.record.describe_misfit(error, str(plan.source), skeleton.name)
         notes += [] if misfit is None else [misfit]
+    elif not options.fit and "error" in {reason.code for reason in solved.verdict.reasons}:
+        notes.append(
+            "The figure was not fitted to the subject: --calibrate does that here, `exactik "
+            f"calibrate {plan.source} --skeleton {skeleton.name}` once for all recordings."
+        )
     if not options.as_json:
         for note in notes:
             say(format_entry("note", note))

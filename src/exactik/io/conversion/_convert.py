@@ -188,6 +188,8 @@ def _choose_contents(source: str, target: str) -> tuple[Content, Content]:
     can_hold = " and ".join(words[kind] for kind in held)
     fault = f"{source} holds {words[content]} and {suffix_of(target)} {can_hold}"
     expected = f"expected one of {' '.join(writable_suffixes(content))}"
+    if content == "markers" and "motion" in held:
+        expected += "; `exactik solve` finds the motion that markers show"
     raise FileError(target, f"{fault}; {expected}", code="wrong-kind")
 
 

@@ -96,6 +96,11 @@ class MeshFinder:
         target = os.path.realpath(os.path.join(self.folder, inner))
         if os.path.isfile(target) and _is_inside(target, self.folder):
             return target
+        if not any(os.path.isdir(root) for root in roots):
+            where = " or ".join(PACKAGE_VARIABLES)
+            text = f"mesh {_short(reference)} is not there: no folder {package!r} beside or above"
+            text += f" {os.path.basename(self.path)}, nor in {where}"
+            raise FileError(self.path, text, code="mesh-missing")
         raise self._missing(reference)
 
     def find_beside(self, path: str, name: str) -> str | None:
@@ -109,7 +114,12 @@ class MeshFinder:
         return target if allowed and os.path.isfile(target) else None
 
     def _missing(self, reference: str) -> FileError:
-        return FileError(self.path, f"mesh {_short(reference)} is not there", code="mesh-missing")
+        further = [repr(f) for f in dict.fromkeys(self.folders) if f not in ("", ".")]
+        also = (
+            f", nor in {' or '.join(further)}" if len(further) > 0 and ":" not in reference else ""
+        )
+        text = f"mesh {_short(reference)} is not there{also}"
+        return FileError(self.path, text, code="mesh-missing")
 
     def _outside(self, reference: str) -> FileError:
         text = f"mesh {_short(reference)} lies outside the folder {self.root}; it is not opened"

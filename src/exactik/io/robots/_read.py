@@ -31,7 +31,10 @@ def read_robot(path: str, length_unit: Unit, floating: bool) -> Robot:
     root = read_xml(path)
     readers = {"robot": read_urdf, "mujoco": read_mjcf}
     if root.tag not in readers:
-        raise root.error("not a robot description; expected <robot> (URDF) or <mujoco> (MJCF)")
+        opensim = root.tag == "OpenSimDocument"
+        also = "; models of OpenSim are called .osim, marker sets go behind --marker-set"
+        text = "not a robot description; expected <robot> (URDF) or <mujoco> (MJCF)"
+        raise root.error(text + also if opensim else text)
     with np.errstate(over="ignore", invalid="ignore"):  # bones that are not finite are refused
         return readers[root.tag](root, metres, floating)
 

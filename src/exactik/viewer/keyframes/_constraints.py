@@ -11,11 +11,12 @@ import numpy as np
 from exactik._arrays import freeze
 from exactik.goals import Goal, OrientationGoal, PositionGoal, PostureGoal
 from exactik.model import Skeleton
+from exactik.player import Point
 from exactik.problem import Problem
 from exactik.solvers import Auto, solve
 from exactik.spatial import exp_rotation, log_rotation
 from exactik.typing import Array
-from exactik.viewer._proportions import Point, compute_lever, compute_posture_weights
+from exactik.viewer._posture_weights import compute_lever, compute_posture_weights
 
 if TYPE_CHECKING:
     from exactik.viewer.posing import Handle

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from exactik.model import Skeleton
-from exactik.viewer._proportions import Point
+from exactik.player import Point
 from exactik.viewer.keyframes._constraints import Key, PinConstraint, solve_constrained_pose
 
 __all__ = ["BoneLock", "SolvedKeys", "solve_keys"]

@@ -27,11 +27,12 @@ import numpy as np
 from exactik.errors import UsageError
 from exactik.goals import Goal, OrientationGoal, PositionGoal, PostureGoal
 from exactik.model import Bone, Pose, Skeleton
+from exactik.player import compute_reach
 from exactik.problem import Problem
 from exactik.solvers import Auto, solve
 from exactik.spatial import other_euler_angles
 from exactik.typing import Array
-from exactik.viewer._proportions import compute_lever, compute_posture_weights, compute_reach
+from exactik.viewer._posture_weights import compute_lever, compute_posture_weights
 from exactik.viewer.keyframes._constraints import PinConstraint
 from exactik.viewer.keyframes._partners import find_moving_parts, find_symmetry, reflect
 

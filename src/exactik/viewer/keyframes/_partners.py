@@ -14,8 +14,8 @@ import numpy as np
 
 from exactik.errors import UsageError
 from exactik.model import Skeleton
+from exactik.player import compute_reach
 from exactik.typing import Array, IntArray
-from exactik.viewer._proportions import compute_reach
 
 __all__ = ["Symmetry", "find_moving_parts", "find_named_partner", "find_symmetry", "reflect"]
 

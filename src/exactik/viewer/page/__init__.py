@@ -1,6 +1,7 @@
 """The page in the browser: server, scene, shapes, colours; what posing and playback share."""
 
 from exactik.player import DIAMOND_MESH, SPHERE_MESH
+from exactik.viewer.page._camera import Framing, WindowSize, fit_camera, keep_in_view
 from exactik.viewer.page._channel import SEEK_AREA, PageChannel
 from exactik.viewer.page._client import add_driver
 from exactik.viewer.page._colours import (
@@ -20,6 +21,7 @@ from exactik.viewer.page._colours import (
     srgb_to_linear,
 )
 from exactik.viewer.page._plots import (
+    AROUND_PIXELS,
     TimeCurve,
     draw_time_line,
     draw_time_plot,
@@ -36,6 +38,7 @@ from exactik.viewer.page._scene import (
     Surroundings,
     add_instances,
     add_look_widget,
+    add_shell,
     add_translucent_poses,
     find_floor,
     measure_box,
@@ -54,6 +57,7 @@ from exactik.viewer.page._upload import (
 from exactik.viewer.page._viewer import Viewer
 
 __all__ = [
+    "AROUND_PIXELS",
     "BOTH",
     "CHOSEN_COLOUR",
     "DIAMOND_MESH",
@@ -77,15 +81,18 @@ __all__ = [
     "UNNAMED_COLOUR",
     "FigureBox",
     "FigureScene",
+    "Framing",
     "PageChannel",
     "Surroundings",
     "TimeCurve",
     "Uploads",
     "Viewer",
+    "WindowSize",
     "add_driver",
     "add_instances",
     "add_look_widget",
     "add_open_button",
+    "add_shell",
     "add_translucent_poses",
     "describe_error",
     "draw_time_line",
@@ -93,8 +100,10 @@ __all__ = [
     "escape_markdown",
     "find_floor",
     "find_round_ticks",
+    "fit_camera",
     "format_hex",
     "is_request_allowed",
+    "keep_in_view",
     "label_axes",
     "make_safe_name",
     "measure_box",

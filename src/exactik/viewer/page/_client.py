@@ -19,6 +19,8 @@ from exactik.viewer.page._upload import MAX_UPLOAD_BYTES
 __all__ = ["add_driver", "make_page_response"]
 
 HEAD = "<head>"
+# Behind the scene, of a light page: pale, so that white robots stand out, as in the player.
+STYLE = '<style>[data-mantine-color-scheme="light"] canvas[data-engine]{background:#f1f3f6}</style>'
 
 
 @cache
@@ -29,8 +31,8 @@ def read_script(name: str) -> str:
 
 
 def add_driver(page: str) -> str:
-    """Return a page of viser with the script that moves skins before all others."""
-    return _add_script(page, "_driver.js")
+    """Return a page of viser with the script that moves skins before all others, and a style."""
+    return _add_script(page.replace(HEAD, HEAD + STYLE, 1), "_driver.js")
 
 
 def _add_script(page: str, name: str) -> str:

@@ -53,15 +53,21 @@
   }
 
   // What is drawn before all else, handles and gizmos inside a body, the pointer finds first too.
-  function takePointer(object) {
+  function takePointer(object, shown = object) {
     if (object.exactikTakesPointer) return;
     object.exactikTakesPointer = true;
     const raycast = object.raycast;
     object.raycast = function (ray, hits) {
       const before = hits.length;
-      if (isShown(object)) raycast.call(this, ray, hits);
+      if (isShown(shown)) raycast.call(this, ray, hits);
       for (let k = before; k < hits.length; k++) hits[k].distance -= AHEAD;
     };
+  }
+
+  // The arrows of a gizmo are taken by a cylinder around them that is not drawn.
+  function isGrip(object) {
+    return object.isMesh && !object.visible && object.geometry.type === "CylinderGeometry" &&
+      object.parent.children.some((other) => other.material?.depthTest === false && !other.getMatrixAt);
   }
 
   function isShown(object) {
@@ -147,6 +153,7 @@
         object.renderOrder = 1000;
       }
       if (object.material?.depthTest === false) takePointer(object);
+      else if (isGrip(object)) takePointer(object, object.parent);
       else if (object.getMatrixAt) {
         // What is hidden, such as sticks inside a skin, must not catch the pointer.
         if (isShown(object)) delete object.raycast;

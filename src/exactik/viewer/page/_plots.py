@@ -16,9 +16,17 @@ from exactik.motion import find_segments
 from exactik.typing import Array
 from exactik.viewer.page._channel import SEEK_AREA
 
-__all__ = ["TimeCurve", "draw_time_line", "draw_time_plot", "find_round_ticks", "label_axes"]
+__all__ = [
+    "AROUND_PIXELS",
+    "TimeCurve",
+    "draw_time_line",
+    "draw_time_plot",
+    "find_round_ticks",
+    "label_axes",
+]
 
-LEGEND_PIXELS = 20  # high, above the plot
+LEGEND_PIXELS, TIMES_PIXELS = 20, 14  # high, above the plot and below it
+AROUND_PIXELS = LEGEND_PIXELS + TIMES_PIXELS + 4  # that axes and words add to a plot's height
 MARGIN_PIXELS, SCALE_PIXELS = 16, 34  # beside the plot; of the numbers left of it
 TIME_STEPS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0)  # [s]
 MAX_TIMES = 7  # below the plot
@@ -159,7 +167,7 @@ def _draw_scale(ticks: Sequence[float], height: int) -> str:
     for tick in reversed(ticks):
         top = round(height * (1.0 - (tick - low) / span)) - 5
         top = min(max(top, 0), height - 11)
-        numbers += f'<span style="{common};top:{top}px">{tick:.5g}</span>'
+        numbers += f'<span style="{common};top:{top}px">{tick:.6g}</span>'
     style = f"position:relative;width:{SCALE_PIXELS}px;height:{height}px"
     return f'<div style="{style}">{numbers}</div>'
 
@@ -174,5 +182,5 @@ def _draw_times(seconds: float) -> str:
         for t in times
     )
     end = '<span style="position:absolute;right:0">time [s]</span>'
-    style = f"position:relative;height:14px;margin-left:{SCALE_PIXELS}px;opacity:0.8"
+    style = f"position:relative;height:{TIMES_PIXELS}px;margin-left:{SCALE_PIXELS}px;opacity:0.8"
     return f'<div style="{style}">{words}{end}</div>'

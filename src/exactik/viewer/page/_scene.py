@@ -12,6 +12,7 @@ from exactik.model import Pose, Skeleton
 from exactik.player import (
     LIMB_MESH,
     SPHERE_MESH,
+    compute_reach,
     make_limbs,
     make_spheres,
     place_limbs,
@@ -19,7 +20,7 @@ from exactik.player import (
 )
 from exactik.typing import Array, IntArray
 from exactik.viewer._limits import LimitState
-from exactik.viewer._proportions import compute_reach
+from exactik.viewer.page._camera import Framing
 from exactik.viewer.page._colours import (
     BONE_COLOUR,
     JOINT_COLOUR,
@@ -39,6 +40,7 @@ __all__ = [
     "Surroundings",
     "add_instances",
     "add_look_widget",
+    "add_shell",
     "add_translucent_poses",
     "find_floor",
     "measure_box",
@@ -51,29 +53,34 @@ SKIN, STICKS, BOTH = LOOKS = ("skin", "sticks", "both")
 FLOOR_COLOURS = (((226, 229, 234), (200, 205, 213)), ((48, 51, 57), (72, 77, 85)))
 OVERLAY_OPACITY = 0.4
 SUNK_SHARE = 0.1  # of the size: figures that reach so far below zero do not stand there
-BOX_SHARE = 0.52  # of a box's diagonal: from so far away all of it fits into the window
+BOX_SHARE = 0.52  # of a box's diagonal: half of it, and some room
+MAX_BOX_POINTS = 4000  # of a figure's vertices, for the camera: a scan would take 0.1 s a page
 # Over what a box needs: robot arms are folded at first, and stretched out twice as large or more.
 MAX_ROOM = 1.5
 OVERLAY_WIDTH = 0.7  # over that of the figure itself, which must stay visible
 
 
 class Surroundings:
-    """What is around a figure: the floor, and whether the page is dark.
+    """What is around a figure: the floor, the camera, and whether the page is dark.
 
     Attributes:
         floor: its grid.
+        framing: of the camera.
         dark: whether the page is.
     """
 
-    def __init__(self, server: Any, floor: Any):
+    def __init__(self, server: Any, floor: Any, framing: Framing):
         """Begin with a light page."""
-        self.server, self.floor = server, floor
+        self.server, self.floor, self.framing = server, floor, framing
         self._listeners: list[Callable[[bool], None]] = []
+        self._switch: Any = None
         self.set_dark(False)
 
     def set_dark(self, dark: bool) -> None:
         """Make the page dark, or light again."""
         self.dark = dark
+        if self._switch is not None and self._switch.value != dark:
+            self._switch.value = dark
         self.server.gui.configure_theme(show_share_button=False, show_logo=False, dark_mode=dark)
         self.floor.cell_color, self.floor.section_color = FLOOR_COLOURS[dark]
         for listener in self._listeners:
@@ -86,7 +93,7 @@ class Surroundings:
 
     def add_widget(self, gui: Any) -> Any:
         """Add a switch to a panel."""
-        dark = gui.add_checkbox("dark", self.dark)
+        self._switch = dark = gui.add_checkbox("dark", self.dark)
 
         @dark.on_update
         async def _(_: Any) -> None:
@@ -96,20 +103,27 @@ class Surroundings:
 
 
 def set_up_scene(
-    server: Any, reach: float, middle: Array, floor_name: str = "/floor", distance: float = 1.0
+    server: Any, reach: float, framing: Framing, floor_height: float, floor_name: str = "/floor"
 ) -> Surroundings:
-    """Add floor, lights and camera for a figure of this reach [m] about a middle [m, world].
+    """Add floor, lights and camera for a figure.
 
     No environment map and no shadows: they wash the colours out, and cost most of the frames where
     there is no graphics processor. The panel is docked beside the scene, not above it.
+
+    Args:
+        server: viser's.
+        reach: of the figure [m].
+        framing: what the camera is to see.
+        floor_height: of the floor [m].
+        floor_name: in the scene.
     """
     server.gui.main_panel.dock_right()
     scene = server.scene
     scene.set_up_direction("+z")
     scene.configure_environment_map(hdri=None)
     scene.configure_default_lights(enabled=False, cast_shadow=False)
-    scene.add_light_hemisphere("/sky", ground_color=(130, 125, 120), intensity=3.2)
-    scene.add_light_directional("/sun", intensity=2.6, position=(1.0, -1.5, 2.5))
+    scene.add_light_hemisphere("/sky", ground_color=(130, 125, 120), intensity=2.0)
+    scene.add_light_directional("/sun", intensity=3.4, position=(1.0, -1.5, 2.5))
     cell = 10.0 ** np.floor(np.log10(0.4 * reach)) * 2.5
     floor = scene.add_grid(
         floor_name,
@@ -118,10 +132,10 @@ def set_up_scene(
         cell_size=cell,
         section_size=4.0 * cell,
         shadow_opacity=0.0,
+        position=(0.0, 0.0, floor_height),
     )
-    server.initial_camera.look_at = middle
-    server.initial_camera.position = middle + distance * reach * np.array([1.0, -0.65, 0.3])
-    return Surroundings(server, floor)
+    framing.set_initial(server)
+    return Surroundings(server, floor, framing)
 
 
 def add_instances(
@@ -157,6 +171,31 @@ def add_instances(
         receive_shadow=False,
         lod="off",
         **look,
+    )
+
+
+def add_shell(
+    server: Any, name: str, radius: float, colour: Sequence[int], opacity: float, *, visible: bool
+) -> Any:
+    """Add a translucent sphere, to be put around a marker: one instance, see `add_instances`.
+
+    Args:
+        server: viser's.
+        name: in the scene.
+        radius: of it [m].
+        colour: sRGB from 0 to 255, (3,).
+        opacity: from 0 to 1.
+        visible: whether it is seen at first.
+    """
+    return add_instances(
+        server,
+        name,
+        SPHERE_MESH,
+        np.zeros((1, 3)),
+        np.array([radius]),
+        batched_colors=srgb_to_linear(colour),
+        opacity=opacity,
+        visible=visible,
     )
 
 
@@ -295,12 +334,14 @@ class FigureBox(NamedTuple):
     """Where a figure is in one pose.
 
     Attributes:
+        points: of it [m, world], (n, 3): all joints, some of its vertices.
         middle: of the box around it [m, world], (3,).
-        size: of the view that it needs [m].
+        size: of what is around it [m].
         floor: height of the floor that it stands on [m]: zero, or its lowest point below that, as
             of robots whose origin is in their hips.
     """
 
+    points: Array
     middle: Array
     size: float
     floor: float
@@ -320,7 +361,9 @@ def measure_box(pose: Pose) -> FigureBox:
     share = BOX_SHARE * float(np.linalg.norm(high - low))
     size = min(max(compute_reach(skeleton), share), MAX_ROOM * share)
     floor = find_floor(float(low[2]), size)
-    return FigureBox(middle=0.5 * (low + high), size=size, floor=floor)
+    stride = 1 + sum(len(part) for part in places) // MAX_BOX_POINTS
+    points = np.concatenate([pose.positions, *(part[::stride] for part in places[1:])])
+    return FigureBox(points=points, middle=0.5 * (low + high), size=size, floor=floor)
 
 
 def find_floor(lowest: float, size: float) -> float:

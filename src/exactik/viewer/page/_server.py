@@ -27,6 +27,7 @@ from exactik.viewer.page._upload import limit_uploads
 
 __all__ = ["import_viser", "is_request_allowed", "start_guarded_server", "stop_server"]
 
+MAX_PORT = 65535  # 16 bits, by TCP
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 _serve_patch_lock = threading.Lock()
@@ -38,7 +39,7 @@ def import_viser() -> Any:
         import viser
     except ImportError as error:
         raise UsageError(
-            f"the viewer needs viser ({error}); install it with: pip install 'exactik[viewer]'"
+            f"the viewer needs viser ({error}); in a clone of exactik: pip install '.[viewer]'"
         ) from None
     return viser
 
@@ -148,6 +149,8 @@ def _is_loopback(host: str) -> bool:
 
 def _check_port(host: str, port: int) -> None:
     """Raise if no server could listen there: viser would wait for ever, or take another port."""
+    if not 0 <= port <= MAX_PORT:  # the system's resolver takes the remainder, without a word
+        raise UsageError(f"port is {port}; expected 0 (any that is free) to {MAX_PORT}")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

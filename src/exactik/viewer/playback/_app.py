@@ -14,7 +14,13 @@ from exactik.errors import ExactikError, FileError
 from exactik.motion import Markers, Motion
 from exactik.pipeline import LoadedSkeleton
 from exactik.tracking import Track
-from exactik.viewer.page import Uploads, Viewer, describe_error, start_guarded_server
+from exactik.viewer.page import (
+    Uploads,
+    Viewer,
+    describe_error,
+    keep_in_view,
+    start_guarded_server,
+)
 from exactik.viewer.playback._data import PlaybackData
 from exactik.viewer.playback._export import FPS, encode_playback, export_playback
 from exactik.viewer.playback._opening import open_shown_file
@@ -78,6 +84,7 @@ class MotionViewer(Viewer):
         self._dirty, self._last_details = False, 0.0
         self._build()
         self.show(0)
+        keep_in_view(self.server, lambda: self.scene.surroundings.framing)
         self.server.scene.on_click()(self._click)
         self._thread = threading.Thread(target=self._run, name="exactik playing", daemon=True)
         self._thread.start()
@@ -87,6 +94,9 @@ class MotionViewer(Viewer):
         self.transport = Transport(len(self.data), self.data.rate)
         self.scene = PlayScene(self.server, self.data)
         self.panel = PlayPanel(self)
+        framing = self.scene.surroundings.framing
+        framing.covered = self.panel.timeline_size
+        framing.set_initial(self.server)
 
     def show_data(self, data: PlaybackData) -> None:
         """Show something else on the same page, from its first frame, or from where it was.
@@ -106,12 +116,10 @@ class MotionViewer(Viewer):
             self.server.gui.reset()
             self.data = data
             self._build()
-            self.panel.dark.value = dark
             self.scene.surroundings.set_dark(dark)
         if not same:
-            start = self.server.initial_camera
             for client in self.server.get_clients().values():
-                client.camera.look_at, client.camera.position = start.look_at, start.position
+                self.scene.surroundings.framing.aim(client)
         self.transport.seek(frame)
         self.transport.play(playing)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from exactik.report import Bins, round_axis_end
 from exactik.viewer.page import (
+    AROUND_PIXELS,
     MARKER_COLOUR,
     RESIDUAL_COLOUR,
     TimeCurve,
@@ -50,11 +51,15 @@ def draw_error_curve(playback: PlaybackData) -> str:
 
 
 class ErrorCurve:
-    """The plot on the page, with a line at the current frame."""
+    """The plot on the page, with a line at the current frame.
+
+    Attributes:
+        height: of it on the page, with its axes [pixels].
+    """
 
     def __init__(self, gui: Any, playback: PlaybackData):
         """Add the plot to a panel."""
-        self._count = len(playback)
+        self._count, self.height = len(playback), PLOT_PIXELS + AROUND_PIXELS
         self._has_line = bool(np.isfinite(playback.frame_errors[1]).any())
         self._shown: int | None = None
         self._line = gui.add_html("")

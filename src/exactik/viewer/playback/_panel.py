@@ -12,6 +12,7 @@ from exactik.io.formats import BVH, GLB, NPZ
 from exactik.viewer.page import (
     FigureScene,
     PageChannel,
+    WindowSize,
     add_look_widget,
     add_open_button,
     describe_error,
@@ -24,7 +25,7 @@ from exactik.viewer.playback._residuals import draw_legend
 from exactik.viewer.playback._scene import LIMITS, PLAIN, UNCERTAINTY
 from exactik.viewer.playback._solve_panel import SolvePanel
 from exactik.viewer.playback._uncertainty import LEGEND, describe_least_certain
-from exactik.viewer.recording import GapStrip, RecordingPanel
+from exactik.viewer.recording import AnalogPanel, GapStrip, RecordingPanel
 
 if TYPE_CHECKING:
     from exactik.viewer.playback._app import MotionViewer
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["PlayPanel"]
 
 TIMELINE_PIXELS = 420  # wide: it fits beside the panel in a window of 800
+TIMELINE_MARGIN = 15  # [pixels] from the corner of the window
+CONTROL_PIXELS = 112  # high: the names of the tabs, the slider and the buttons
 MAX_BOOKMARKS = 60
 MAX_MISSING = 6  # markers of a frame that are named
 FIRST, BACK, PLAY, NEXT, LAST = "|◀", "◀", "▶ ❚❚", "▶", "▶|"
@@ -43,6 +46,7 @@ class PlayPanel:
 
     Attributes:
         bookmark: index of the bookmark that was gone to last, −1 before.
+        timeline_size: what the timeline covers of the window, from its bottom left.
     """
 
     def __init__(self, viewer: MotionViewer):
@@ -72,6 +76,7 @@ class PlayPanel:
             self._add_options(gui)
         if scene is not None and self.data.has_figure:
             self.recording = RecordingPanel(gui, scene, viewer.change)
+        self._add_analog(gui)
         self._add_notes(gui)
         self._add_export(gui)
         self._add_timeline(gui)
@@ -88,6 +93,8 @@ class PlayPanel:
         recorded = self.data.recorded_frame(frame)
         if self.recording is not None:
             self.recording.show(recorded)
+        if self.analog is not None:
+            self.analog.show(recorded)
         if self.strip is not None:
             self.strip.show(recorded)
 
@@ -156,6 +163,12 @@ class PlayPanel:
     def say(self, sentence: str) -> None:
         """Show a sentence below the button that opens files; nothing in it is markup."""
         self.message.content = escape_markdown(sentence)
+
+    def _add_analog(self, gui: Any) -> None:
+        self.analog: AnalogPanel | None = None
+        recorded = None if self.data.recorded is None else self.data.recorded.content
+        if recorded is not None and recorded.analog is not None and len(recorded.analog.labels) > 0:
+            self.analog = AnalogPanel(gui, recorded, recorded.analog)
 
     def _add_notes(self, gui: Any) -> None:
         notes = self.data.notes
@@ -302,7 +315,11 @@ class PlayPanel:
         with self.window.add_tab("speed"):
             self.speed = gui.add_slider("speed ×", 0.1, 4.0, 0.1, 1.0)
             self.loop = gui.add_checkbox("again and again", True)
-        self.window.float(x=15, y=-15, width=TIMELINE_PIXELS)
+        self.window.float(x=TIMELINE_MARGIN, y=-TIMELINE_MARGIN, width=TIMELINE_PIXELS)
+        own_tab = self.data.has_figure  # of the gaps
+        height = CONTROL_PIXELS + (0 if self.curve is None else self.curve.height)
+        height += 0 if self.strip is None or own_tab else self.strip.height
+        self.timeline_size = WindowSize(TIMELINE_PIXELS + TIMELINE_MARGIN, height + TIMELINE_MARGIN)
 
         @self.slider.on_update
         async def _(event: Any) -> None:

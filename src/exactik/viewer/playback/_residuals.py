@@ -17,10 +17,8 @@ from exactik.viewer.page import (
     MARKER_COLOUR,
     NAMED_COLOUR,
     RESIDUAL_COLOUR,
-    SPHERE_MESH,
-    add_instances,
+    add_shell,
     format_hex,
-    srgb_to_linear,
 )
 
 __all__ = ["WorstMarkerScene", "draw_legend", "find_worst"]
@@ -69,14 +67,13 @@ class WorstMarkerScene:
             thickness=LINE_PIXELS,
             thickness_units="screen",
         )
-        self._shell = add_instances(
+        self._shell = add_shell(
             server,
             f"{below}/worst/shell",
-            SPHERE_MESH,
-            np.zeros((1, 3)),
-            np.array([SHELL_SCALE * radius]),
-            batched_colors=srgb_to_linear(RESIDUAL_COLOUR),
-            opacity=SHELL_OPACITY,
+            SHELL_SCALE * radius,
+            RESIDUAL_COLOUR,
+            SHELL_OPACITY,
+            visible=True,
         )
         self._label = server.scene.add_label(
             f"{below}/worst/label", "", font_screen_scale=LABEL_SCALE, anchor="bottom-left"

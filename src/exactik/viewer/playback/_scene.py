@@ -8,9 +8,9 @@ import numpy as np
 
 from exactik.model import Pose
 from exactik.motion import choose_even_frames
+from exactik.player import compute_reach
 from exactik.typing import Array
 from exactik.viewer._limits import LimitState, compute_limit_state
-from exactik.viewer._proportions import compute_reach
 from exactik.viewer.page import (
     BOTH,
     DIAMOND_MESH,
@@ -20,6 +20,8 @@ from exactik.viewer.page import (
     SPHERE_MESH,
     FigureBox,
     FigureScene,
+    Framing,
+    WindowSize,
     add_instances,
     measure_box,
     set_up_scene,
@@ -35,7 +37,8 @@ __all__ = ["LIMITS", "PLAIN", "UNCERTAINTY", "PlayScene"]
 
 PLAIN, LIMITS, UNCERTAINTY = "plain", "limits", "uncertainty"
 PATH_SAMPLES = 64  # frames that tell how far the figure goes
-CAMERA_DROP = 0.17  # of the reach, below its middle: the timeline covers the foot of the page
+SHAPE_SAMPLES = 5  # frames in which meshes and skins tell what is to be seen
+NOTHING = WindowSize(0.0, 0.0)
 FOLLOW_DISTANCE = 0.6  # of the reach: a figure that goes farther is followed
 GHOST_OPACITY = 0.28
 MARKER_RADIUS = 0.009  # of the reach
@@ -168,33 +171,71 @@ class _SceneExtent(NamedTuple):
     """What the camera is for.
 
     Attributes:
+        points: that are to be seen, as they are drawn [m, world], (n, 3).
         box: around what is shown, where it begins.
         reach: of it [m].
         start: middle where it begins [m, world], (3,).
-        distance: how far it goes [m].
+        follows: whether it goes so far that it is followed.
+        heading: where it goes, from x towards y [rad]; 0 if it stays.
     """
 
+    points: Array
     box: FigureBox
     reach: float
     start: Array
-    distance: float
+    follows: bool
+    heading: float
 
 
 def _measure_extent(playback: PlaybackData) -> _SceneExtent:
     """Return where what is shown is, how large it is, and how far it goes."""
     if playback.cloud is not None and not playback.has_figure:
         cloud = playback.cloud
-        return _SceneExtent(cloud.box, cloud.box.size, cloud.box.middle, cloud.distance)
+        return _SceneExtent(
+            points=cloud.box.points,
+            box=cloud.box,
+            reach=cloud.box.size,
+            start=cloud.box.middle,
+            follows=cloud.distance > FOLLOW_DISTANCE * cloud.box.size,
+            heading=_find_heading(cloud.middles, cloud.box.size),
+        )
     frames = np.flatnonzero(playback.present)
     sampled = frames[choose_even_frames(len(frames), PATH_SAMPLES)]
     places = playback.skeleton.forward(playback.figure_motion.q[sampled]).positions
     middles = 0.5 * (places.min(axis=1) + places.max(axis=1))
+    reach = compute_reach(playback.skeleton)
+    distance = float(np.linalg.norm(middles - middles[0], axis=1).max())
+    follows = distance > FOLLOW_DISTANCE * reach
+    points = []
+    for t in sampled[choose_even_frames(len(sampled), SHAPE_SAMPLES)].tolist():
+        pose = playback.pose(t)
+        shown = [measure_box(pose).points]
+        for k in range(len(playback.references)):
+            ghost = playback.reference(k, t)
+            aside = (0.0, playback.aside, 0.0)
+            shown += [] if ghost is None else [measure_box(ghost).points + aside]
+        points += [one + follows * _find_shift(middles[0], pose) for one in shown]
+    if not follows:
+        points.append(places.reshape(-1, 3))
     return _SceneExtent(
+        points=np.concatenate(points),
         box=measure_box(playback.pose(0)),
-        reach=compute_reach(playback.skeleton),
+        reach=reach,
         start=middles[0],
-        distance=float(np.linalg.norm(middles - middles[0], axis=1).max()),
+        follows=follows,
+        heading=_find_heading(middles, reach),
     )
+
+
+def _find_heading(middles: Array, reach: float) -> float:
+    """Return where a way [m, world], (n, 3), leads, from x towards y [rad]; 0 if it is short."""
+    x, y, _ = middles[-1] - middles[0]
+    return float(np.arctan2(y, x)) if np.hypot(x, y) > reach else 0.0
+
+
+def _find_shift(start: Array, pose: Pose) -> Array:
+    """Return by how much a figure is moved so that it stays where it begins [m], (3,)."""
+    return (start - pose.positions.mean(axis=0)) * (1.0, 1.0, 0.0)
 
 
 class PlayScene:
@@ -219,10 +260,12 @@ class PlayScene:
         self.server, self.data = server, playback
         view = _measure_extent(playback)
         self._start = view.start
-        self.follows = view.distance > FOLLOW_DISTANCE * view.reach
+        self.follows = view.follows
         self._world = server.scene.add_frame("/take", show_axes=False)
-        look_at = view.box.middle - (0.0, 0.0, CAMERA_DROP * view.box.size)
-        self.surroundings = set_up_scene(server, view.box.size, look_at, "/take/floor", 1.2)
+        framing = Framing(view.points, heading=view.heading, covered=NOTHING)
+        self.surroundings = set_up_scene(
+            server, view.box.size, framing, view.box.floor, "/take/floor"
+        )
         self.figure: FigureScene | None = None
         self.limits: LimitState | None = None
         if playback.has_figure:
@@ -256,7 +299,7 @@ class PlayScene:
         pose = self._draw_figure(frame, details) if self.figure is not None else None
         shift = np.zeros(3)
         if self.follows:
-            shift[:2] = (self._start - self._find_middle(frame, pose))[:2]
+            shift = self._find_shift(frame, pose)
         self._world.position = self.shift = shift
         for ghost in self.ghosts:
             ghost.draw(frame)
@@ -264,12 +307,12 @@ class PlayScene:
         if self.plates is not None:
             self.plates.draw(self.data.recorded_frame(frame))
 
-    def _find_middle(self, frame: int, pose: Pose | None) -> Array:
-        """Return what is followed [m, world], (3,): the mean of all bones, or the markers."""
-        if pose is not None:  # it shakes less than one bone
-            return pose.positions.mean(axis=0)
+    def _find_shift(self, frame: int, pose: Pose | None) -> Array:
+        """Return by how much all is moved so that it stays where it begins [m], (3,)."""
+        if pose is not None:  # by the mean of all bones: it shakes less than one
+            return _find_shift(self._start, pose)
         assert self.data.cloud is not None
-        return self.data.cloud.middle(frame)
+        return (self._start - self.data.cloud.middle(frame)) * (1.0, 1.0, 0.0)
 
     def _draw_figure(self, frame: int, details: bool) -> Pose:
         """Move and paint the figure."""

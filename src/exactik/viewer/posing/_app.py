@@ -6,26 +6,33 @@ import os
 import threading
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik.model import Skeleton
 from exactik.pipeline import read_skeleton, stand_up_skeleton
-from exactik.viewer._proportions import compute_reach
+from exactik.player import compute_reach
 from exactik.viewer.page import (
     FigureScene,
+    Framing,
     Uploads,
     Viewer,
+    WindowSize,
+    keep_in_view,
     measure_box,
     set_up_scene,
     start_guarded_server,
 )
 from exactik.viewer.posing._balance_scene import BalanceScene
+from exactik.viewer.posing._gizmo import GIZMO_PIXELS
 from exactik.viewer.posing._scene import HandleScene
 from exactik.viewer.posing._session import PosingSession, Update
 from exactik.viewer.posing._worker import PosingWorker
 from exactik.viewer.posing.panel import Panel
 
 __all__ = ["PoseViewer"]
+
+TIMELINE_SIZE = WindowSize(np.inf, 76.0)  # of the bar below the scene, as _timeline.js has it
 
 
 class PoseViewer(Viewer):
@@ -69,14 +76,15 @@ class PoseViewer(Viewer):
         self.uploads = Uploads()
         self._replacing = threading.Lock()
         self._build(session)
+        keep_in_view(self.server, lambda: self.surroundings.framing)
         self.server.on_client_disconnect(self._release_client)
 
     def _build(self, session: PosingSession, dark: bool = False) -> None:
         """Make scene, panel and worker for a session, and begin."""
         self.session = session
         box = measure_box(session.pose())
-        self.surroundings = set_up_scene(self.server, box.size, box.middle)
-        self.surroundings.floor.position = (0.0, 0.0, box.floor)
+        framing = Framing(box.points, covered=TIMELINE_SIZE, around=0.5 * GIZMO_PIXELS)
+        self.surroundings = set_up_scene(self.server, box.size, framing, box.floor)
         self.surroundings.set_dark(dark)
         self.worker = PosingWorker(session, self._show, self._show_verdict)
         self.figure = FigureScene(self.server, session.skeleton)
@@ -110,9 +118,8 @@ class PoseViewer(Viewer):
                 self.server.gui.set_panel_label(f"exactik: {skeleton.name}")
                 self._build(session, dark)
                 self.panel.say(" ".join(map(str, (*loaded.notes, *skeleton.visuals.notes))))
-            start = self.server.initial_camera
             for client in self.server.get_clients().values():
-                client.camera.look_at, client.camera.position = start.look_at, start.position
+                self.surroundings.framing.aim(client)
 
     async def _release_client(self, client: Any) -> None:
         others = set(self.server.get_clients()) - {client.client_id}

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from exactik.model import Pose
+from exactik.player import compute_reach
 from exactik.viewer._balance import Balance, compute_balance
-from exactik.viewer._proportions import compute_reach
 from exactik.viewer.page import (
     MARKER_COLOUR,
     ON_TOP_OPACITY,

@@ -9,7 +9,7 @@ from exactik.model import Skeleton
 from exactik.problem import Problem
 from exactik.solvers import Auto, solve
 from exactik.typing import Array
-from exactik.viewer._proportions import compute_lever
+from exactik.viewer._posture_weights import compute_lever
 
 __all__ = ["find_moving_bone", "solve_bone_frame"]
 

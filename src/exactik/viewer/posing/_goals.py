@@ -24,10 +24,11 @@ import numpy as np
 from exactik.goals import Goal, OrientationGoal, PositionGoal, PostureGoal
 from exactik.kernels.goals.targets import Targets
 from exactik.model import Skeleton
+from exactik.player import compute_reach
 from exactik.problem import Problem, compute_strengths
 from exactik.spatial import exp_rotation, log_rotation
 from exactik.typing import Array
-from exactik.viewer._proportions import compute_lever, compute_posture_weights, compute_reach
+from exactik.viewer._posture_weights import compute_lever, compute_posture_weights
 from exactik.viewer.posing._handles import Handle
 
 __all__ = ["InteractiveGoals", "make_comfort_goal", "make_handle_goals"]

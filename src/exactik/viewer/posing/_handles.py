@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from exactik.model import Joint, Skeleton
+from exactik.player import Point, compute_reach, find_tip
 from exactik.typing import Array
-from exactik.viewer._proportions import Point, compute_reach, find_tip
 from exactik.viewer.posing._robots import TOOL_DOFS, count_dofs_above, find_tools, is_robot
 
 __all__ = ["Handle", "choose_handles"]

@@ -11,8 +11,8 @@ from itertools import combinations, pairwise, product
 import numpy as np
 
 from exactik.model import Skeleton
+from exactik.player import compute_reach
 from exactik.typing import Array
-from exactik.viewer._proportions import compute_reach
 
 __all__ = ["TOOL_DOFS", "choose_first_pose", "count_dofs_above", "find_tools", "is_robot"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from exactik.model import Pose
-from exactik.viewer._proportions import compute_reach
+from exactik.player import compute_reach
 from exactik.viewer.page import (
     DRAGGED_COLOUR,
     FREE_COLOUR,

@@ -1,5 +1,6 @@
 """A recording to look at before it is solved: names, gaps, suspicions, paths of its markers."""
 
+from exactik.viewer.recording._analog_panel import AnalogPanel, draw_channel_curve
 from exactik.viewer.recording._cloud import CloudPath, measure_cloud
 from exactik.viewer.recording._overview import MarkerSuspicion, RecordingOverview
 from exactik.viewer.recording._panel import RecordingPanel, describe_marker
@@ -10,6 +11,7 @@ from exactik.viewer.recording._strip import GapStrip, draw_strip
 __all__ = [
     "ALL",
     "NONE",
+    "AnalogPanel",
     "CloudPath",
     "GapStrip",
     "MarkerSuspicion",
@@ -18,6 +20,7 @@ __all__ = [
     "RecordingPanel",
     "RecordingScene",
     "describe_marker",
+    "draw_channel_curve",
     "draw_strip",
     "measure_cloud",
 ]

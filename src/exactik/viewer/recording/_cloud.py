@@ -19,13 +19,15 @@ REACH_OF_DIAGONAL = 0.75
 """Reach of a figure over the diagonal of the box of those markers: 1.45 m over 2.07 m of the
 built-in human at rest, arms out, over 1.8 m with hanging arms. So markers are seen from as far away
 as their figure."""
+STRAY_SHARE = 0.5  # of that box, beyond it: a marker farther out is not to be in the picture
 
 
 class CloudPath(NamedTuple):
     """The way of the middle of the markers.
 
     Attributes:
-        box: around the markers where the recording begins.
+        box: around the markers where the recording begins; its points are those of all knots, as
+            if the middle stood where it begins.
         frames: knots, (n,).
         middles: of the markers there [m, world], (n, 3).
         distance: farthest from the first knot, along the floor [m].
@@ -63,6 +65,12 @@ def measure_cloud(markers: Markers, unnamed: BoolArray) -> CloudPath:
     size = REACH_OF_DIAGONAL * float(np.median(diagonals))
     size = size if size > 0.0 else 1.0  # a single marker
     floor = find_floor(float(np.median(boxes[:, 0, 2])), size)
-    box = FigureBox(middle=middles[0], size=size, floor=floor)
+    points = []
+    for t, (low, high), middle in zip(knots, boxes, middles, strict=True):
+        room = STRAY_SHARE * (high - low)
+        places = markers.positions[t, counted[t]]
+        inside = ((places >= low - room) & (places <= high + room)).all(axis=1)
+        points.append(places[inside] - (middle - middles[0]) * (1.0, 1.0, 0.0))
+    box = FigureBox(points=np.concatenate(points), middle=middles[0], size=size, floor=floor)
     distance = float(np.linalg.norm((middles - middles[0])[:, :2], axis=1).max())
     return CloudPath(box=box, frames=knots.astype(float), middles=middles, distance=distance)

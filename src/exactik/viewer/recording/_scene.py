@@ -11,10 +11,9 @@ from exactik.typing import Array
 from exactik.viewer.page import (
     CHOSEN_COLOUR,
     NAMED_COLOUR,
-    SPHERE_MESH,
     SUSPECT_COLOUR,
     UNNAMED_COLOUR,
-    add_instances,
+    add_shell,
     srgb_to_linear,
 )
 from exactik.viewer.recording._overview import RecordingOverview
@@ -101,14 +100,12 @@ class RecordingScene:
         self._trails: Any = None
         self._steps, self._stride = 0, 1
         self._offset = np.array([0.0, 0.0, CHOSEN_SCALE * radius])
-        self._shell = add_instances(
+        self._shell = add_shell(
             server,
             f"{below}/chosen",
-            SPHERE_MESH,
-            np.zeros((1, 3)),
-            np.array([CHOSEN_SCALE * radius]),
-            batched_colors=srgb_to_linear(CHOSEN_COLOUR),
-            opacity=CHOSEN_OPACITY,
+            CHOSEN_SCALE * radius,
+            CHOSEN_COLOUR,
+            CHOSEN_OPACITY,
             visible=False,
         )
 

@@ -25,6 +25,7 @@ MAX_COLUMNS = 390  # pixels between the edges of the timeline
 STRIP_PIXELS = 180  # high at most; more rows are scrolled
 MIN_ROW_PIXELS, MAX_ROW_PIXELS = 3, 9  # with a pixel between two: 60 markers take 180
 MARGIN_PIXELS = 16  # left and right, as of the slider above
+AXIS_PIXELS = 24  # high, below the rows
 CURSOR_COLOUR = "#cc50a0"
 
 
@@ -90,12 +91,17 @@ def _draw_axis(seconds: float) -> str:
 
 
 class GapStrip:
-    """The rows on the page, with a line at the current frame."""
+    """The rows on the page, with a line at the current frame.
+
+    Attributes:
+        height: of them on the page, with their axis [pixels].
+    """
 
     def __init__(self, gui: Any, overview: RecordingOverview):
         """Add the strip to a panel."""
         self._frames = len(overview.markers)
         rows, self._height = draw_strip(overview)
+        self.height = self._height + AXIS_PIXELS
         self._shown: int | None = None
         self._cursor = gui.add_html("")
         gui.add_html(rows)

@@ -104,11 +104,6 @@ class DocumentText:
             at = (span.start + found.start(1), span.start + found.end(1))
             self._edits.append((*at, f'"{value}"'))
 
-    def source_of(self, element: Element) -> str:
-        """Return an element as it is written, without changes."""
-        span = self._spans[id(element)]
-        return self.text[span.start : span.end]
-
     def render(self) -> str:
         """Return the text with all changes."""
         parts, at = [], 0

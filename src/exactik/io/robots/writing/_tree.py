@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.io.robots.writing._axes import AxisMotion, Line, LineFitter, find_axis_motions, is_ball
-from exactik.model import Bone, Joint, Skeleton
+from exactik.model import Bone, Skeleton
 from exactik.spatial import euler_angles, exp_rotation, wxyz_from_matrix
 from exactik.typing import Array
 
@@ -63,12 +63,6 @@ class WrittenJoint:
     mimics: str = ""
     multiplier: float = 1.0
     offset: float = 0.0
-
-    @property
-    def read_dof(self) -> str:
-        """Name of its dof once the file is read again; only of hinges and sliders."""
-        make = Joint.revolute if self.kind == "revolute" else Joint.prismatic
-        return f"{self.child}.{make(self.axis).dof_names[0]}"
 
 
 class UrdfTree(NamedTuple):

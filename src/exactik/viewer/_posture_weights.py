@@ -1,25 +1,14 @@
-"""Sizes of a figure: its reach, its heads, the tips of its bones, and how much each dof counts.
-
-Posing, key frames and drawing all measure relative to the figure, so that a hand is treated as a
-body is.
-"""
+"""How much each dof of a figure counts, relative to its size: a hand is treated as a body is."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from exactik.model import Skeleton
-from exactik.player import Point, compute_reach, find_tip, fit_head_sphere
+from exactik.player import compute_reach
 from exactik.typing import Array
 
-__all__ = [
-    "Point",
-    "compute_lever",
-    "compute_posture_weights",
-    "compute_reach",
-    "find_tip",
-    "fit_head_sphere",
-]
+__all__ = ["compute_lever", "compute_posture_weights"]
 
 
 LEVER_SHARE = 0.2  # of the reach: an angle counts as much as what it moves at this distance
