@@ -35,6 +35,9 @@ class EmptyTask:
     def perform(self) -> TaskResult:
         return TaskResult(state="done", solved=True, key="k", frames=1, facts={"name": self.name})
 
+    def find_done(self) -> TaskResult | None:
+        return None
+
 
 def test_objects_do_not_grow_with_takes(tmp_path: Path):
     ledger, counts = Ledger(tmp_path), dict[int, int]()

@@ -51,8 +51,8 @@ TAKES = """
 # Where limits leave no continuous way for a hand: arms that go round. Wrists may then be off for a
 # moment; the share of frames in which they must be within 2 % is given.
 HANDS_AT_LIMITS = {
-    ("HDM_dg_03-05_02_120.amc", "human"): 0.95,
-    ("HDM_dg_03-05_02_120.amc", "g1"): 0.9,
+    ("HDM_dg_03-05_02_120.amc", "human"): 0.98,
+    ("HDM_dg_03-05_02_120.amc", "g1"): 0.99,
 }
 
 

@@ -162,6 +162,7 @@ def disagreement(result: ik.Result) -> str:
     if status == "out-of-reach":
         far = (
             r"out of reach: (.+) is (\S+) m (?:beyond full stretch|away, and no free dof moves it)"
+            r"(?:, many times its reach: targets are in metres)?"
             r"(?:; stalled before the nearest pose, .*)?"
         )
         named = re.fullmatch(far, result.why)

@@ -112,14 +112,14 @@ def half_swapped(share: float, last: int) -> tuple[TrackingProblem, Array, Swap]
 )
 def test_swaps_are_exchanged_back_if_that_fits_better(share: float, last: int, exchange: bool):
     problem, place, swap = half_swapped(share, last)
-    assert _fits_better_exchanged(problem, place, 0, 1, swap, OPTIONS) == exchange
+    assert _fits_better_exchanged(problem, place, swap, OPTIONS) == exchange
 
 
 def test_a_swap_of_the_whole_recording_is_left_alone():
     """There is no frame that tells how far apart markers usually are."""
     problem, place, swap = half_swapped(1.0, 39)
     whole = swap._replace(first=0)
-    assert not _fits_better_exchanged(problem, place, 0, 1, whole, OPTIONS)
+    assert not _fits_better_exchanged(problem, place, whole, OPTIONS)
 
 
 def test_exchanged_markers_are_put_back():

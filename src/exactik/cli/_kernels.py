@@ -60,7 +60,7 @@ def compile_poses() -> None:
 
 @contextmanager
 def compiling(
-    meanwhile: Callable[[], object] = lambda: None, how_long: str = "up to a minute"
+    meanwhile: Callable[[], object] = lambda: None, how_long: str = "about a minute on an idle core"
 ) -> Iterator[None]:
     """Say so if kernels are compiled in what follows, and how long that took.
 

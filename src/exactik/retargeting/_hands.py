@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -11,7 +12,13 @@ from exactik.model import Pose
 from exactik.retargeting._anatomy import SIDES
 from exactik.retargeting._bends import limit_extension
 from exactik.retargeting._figure import BodyFigure, SourceBody
-from exactik.retargeting._jumps import find_limb, find_limb_jumps, spread_jumps
+from exactik.retargeting._jumps import (
+    compute_allowed_steps,
+    find_limb,
+    find_limb_jumps,
+    measure_limb_steps,
+    spread_jumps,
+)
 from exactik.retargeting._reach import (
     LIMB_TURN_WEIGHT,
     PointPath,
@@ -19,6 +26,7 @@ from exactik.retargeting._reach import (
     find_other_bones,
     reach_places,
 )
+from exactik.spatial import angle_between, nearest_rotation
 from exactik.typing import Array, IntArray
 
 __all__ = ["HandPlaces", "measure_hand_places", "place_hands"]
@@ -33,6 +41,13 @@ MISSED_SHARE = 0.01
 limits for long is no better than one that jumps."""
 EXACT_ROUNDS = 3
 """After how many of these the wrists of arms that still jump go with the arms for that moment."""
+RELAX_SECONDS = 0.5
+"""[s] before and after wrists that are off in which arms may change over with wrists in place: half
+a turn then takes as long as it takes people."""
+RELAX_ROUNDS, RELAX_CHECK, RELAX_GIVE_UP = 100, 20, 60
+"""How often, at most, the arm of a window is drawn tight, after how many rounds that is looked at,
+and after how many a wrist that still is off will remain so: it is limits that hold it. Turns spread
+by √rounds frames, and over 0.1 s in 100 rounds at 120 Hz."""
 
 
 class HandPlaces(NamedTuple):
@@ -87,6 +102,8 @@ def place_hands(source: SourceBody, target: BodyFigure, q: Array, threads: int) 
 
     Where an arm jumps on the way, it is tried to keep to one of its solutions, forwards and
     backwards; what still jumps is spread and placed again, in the end with the wrist going along.
+    Wrists that were let go are then placed in poses between those of their neighbours, which finds
+    the way that an arm has around its wrist, if there is one.
     """
     arms = _Arms(source, target, threads)
     nearness = {side: np.zeros(len(q)) for side in SIDES}
@@ -110,6 +127,8 @@ def place_hands(source: SourceBody, target: BodyFigure, q: Array, threads: int) 
                 nearness[side] = np.maximum(nearness[side], near)
         q = arms.reach(q, nearness)
         jumps = arms.find_jumps(q)
+    for side in SIDES:
+        q = arms.relax(q, side)
     return q
 
 
@@ -151,6 +170,110 @@ class _Arms:
             )
         return q
 
+    def relax(self, q: Array, side: str) -> Array:
+        """Return poses whose arm has its wrist in place where it was off, if it needs no jump.
+
+        Round by round each pose becomes that with the wrist in place whose bones are turned as the
+        mean of itself and its two neighbours, as a band is drawn tight over what is in its way.
+        """
+        missed = np.flatnonzero(self.measure_misses(q, side) > MISSED_SHARE)
+        margin = max(round(RELAX_SECONDS * self.source.rate), 2)
+        for frames in np.split(missed, np.flatnonzero(np.diff(missed) > 2 * margin) + 1):
+            if len(frames) == 0 or len(q) < 3:
+                continue
+            window = slice(max(frames[0] - margin, 0), min(frames[-1] + margin, len(q) - 1) + 1)
+            trial = self._relax_window(q, window, side)
+            if trial is not None:
+                q = trial
+        return q
+
+    def _relax_window(self, q: Array, window: slice, side: str) -> Array | None:
+        """Return poses relaxed within a window, but for its ends; None if they jump or miss."""
+        skeleton, limb = self.target.skeleton, self.limbs[side]
+        part = replace(
+            self.source,
+            positions=self.source.positions[window],
+            rotations=self.source.rotations[window],
+        )
+        lock = find_other_bones(skeleton, set(limb.moving))
+        moves = find_moving_coordinates(skeleton, lock)
+        weights = {bone: self.weights[bone] for bone in limb.bones}
+        wrist = self.target.anatomy.parts[f"{side}_hand"].start
+        inner, band = slice(1, -1), q[window].copy()
+        name = f"{side}_arm"
+        jumps = len(find_limb_jumps(part, self.target, skeleton.forward(band), name))
+        band = self._choose_crossing(part, band, side)
+        for round_number in range(1, RELAX_ROUNDS + 1):
+            pose = skeleton.forward(band)
+            turns = pose.rotations.copy()
+            turns[inner] = nearest_rotation(turns[:-2] + turns[inner] + turns[2:])
+            place = measure_hand_places(part, self.target, pose)[side].target
+            path = PointPath(wrist, np.zeros(3), place)
+            reached = reach_places(
+                skeleton, band, [path], weights, lock=lock, threads=self.threads, turns=turns
+            )
+            band[inner] = np.where(moves, reached, band)[inner]
+            if round_number % RELAX_CHECK != 0:
+                continue
+            pose = skeleton.forward(band)
+            places = measure_hand_places(part, self.target, pose)[side]
+            off = np.linalg.norm(places.reached - places.target, axis=1)
+            fits = off.max() <= MISSED_SHARE * self.target.arm_lengths[side]
+            if fits and len(find_limb_jumps(part, self.target, pose, name)) <= jumps:
+                relaxed = q.copy()
+                relaxed[window] = band
+                return relaxed
+            if not fits and round_number >= RELAX_GIVE_UP:
+                break
+        return None
+
+    def _choose_crossing(self, part: SourceBody, band: Array, side: str) -> Array:
+        """Return poses of a window that change over from one solution of the arm to another.
+
+        The solution at its beginning is followed forwards, that at its end backwards; from the one
+        to the other they change where that is the smallest step, for what a limb may turn there.
+        """
+        skeleton, limb = self.target.skeleton, self.limbs[side]
+        lock = find_other_bones(skeleton, set(limb.moving))
+        weights = {bone: self.weights[bone] for bone in limb.bones}
+        place = measure_hand_places(part, self.target, skeleton.forward(band))[side].target
+        path = PointPath(self.target.anatomy.parts[f"{side}_hand"].start, np.zeros(3), place)
+        first, last = (
+            reach_places(skeleton, band, [path], weights, lock=lock, follow=follow)
+            for follow in ("forwards", "backwards")
+        )
+        poses = [skeleton.forward(q) for q in (first, last)]
+        limit = MISSED_SHARE * self.target.arm_lengths[side]
+        near = [np.linalg.norm(pose.point(path.bone) - place, axis=1) <= limit for pose in poses]
+        body, bones = (
+            skeleton.bone_index(limb.body),
+            [skeleton.bone_index(bone) for bone in limb.bones],
+        )
+        R_first, R_last = (
+            np.einsum("tji,tbjk->tbik", pose.rotations[:, body], pose.rotations[:, bones])
+            for pose in poses
+        )
+        steps = angle_between(R_first[:-1], R_last[1:]).max(axis=1)
+        source_steps, _ = measure_limb_steps(part, self.target, poses[0], f"{side}_arm")
+        share = steps / compute_allowed_steps(source_steps, part.rate)
+        # Before the crossing the first solution must be in place, after it the last.
+        before = np.logical_and.accumulate(near[0])[:-1]
+        after = np.logical_and.accumulate(near[1][::-1])[::-1][1:]
+        possible = before & after
+        if not possible.any():
+            return band
+        crossing = int(np.argmin(np.where(possible, share, np.inf)))
+        return np.concatenate(
+            [band[:1], first[1 : crossing + 1], last[crossing + 1 : -1], band[-1:]]
+        )
+
+    def measure_misses(self, q: Array, side: str) -> Array:
+        """Return how far a wrist is from its place, in lengths of the arm, (T,)."""
+        pose = self.target.skeleton.forward(q)
+        places = measure_hand_places(self.source, self.target, pose)[side]
+        off = np.linalg.norm(places.reached - places.target, axis=1)
+        return off / self.target.arm_lengths[side]
+
     def find_jumps(self, q: Array) -> dict[str, IntArray]:
         """Return the frames after which each arm jumps."""
         pose = self.target.skeleton.forward(q)
@@ -160,12 +283,7 @@ class _Arms:
 
     def count_missed(self, q: Array) -> dict[str, int]:
         """Return in how many frames each wrist misses its place."""
-        places = measure_hand_places(self.source, self.target, self.target.skeleton.forward(q))
-        missed = {}
-        for side in SIDES:
-            off = np.linalg.norm(places[side].reached - places[side].target, axis=1)
-            missed[side] = int((off > MISSED_SHARE * self.target.arm_lengths[side]).sum())
-        return missed
+        return {side: int((self.measure_misses(q, side) > MISSED_SHARE).sum()) for side in SIDES}
 
     def take(self, q: Array, other: Array, side: str) -> Array:
         """Return poses with one arm of other poses."""

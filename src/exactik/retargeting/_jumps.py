@@ -23,6 +23,7 @@ from exactik.typing import Array, BoolArray, IntArray
 __all__ = [
     "LIMBS",
     "Limb",
+    "compute_allowed_steps",
     "compute_turn_steps",
     "find_jump_frames",
     "find_limb",
@@ -109,10 +110,15 @@ def find_jump_frames(steps: Array, source_steps: Array, rate: float) -> IntArray
     """
     if len(steps) == 0:
         return np.empty(0, dtype=np.int64)
+    return np.flatnonzero(steps > compute_allowed_steps(source_steps, rate))
+
+
+def compute_allowed_steps(source_steps: Array, rate: float) -> Array:
+    """Return how far a limb may turn between frames [rad], (T − 1,), see `find_jump_frames`."""
     padded = np.pad(source_steps, SOURCE_FRAMES, mode="edge")
     width = 2 * SOURCE_FRAMES + 1
     around = np.lib.stride_tricks.sliding_window_view(padded, width).max(axis=1)
-    return np.flatnonzero(steps > 2.0 * around + JUMP_SPEED / rate)
+    return 2.0 * around + JUMP_SPEED / rate
 
 
 def spread_jumps(

@@ -65,6 +65,7 @@ def reach_places(
     lock: Sequence[str] = (),
     threads: int = 1,
     follow: Literal["", "forwards", "backwards"] = "",
+    turns: Array | None = None,
 ) -> Array:
     """Return poses, (T, nq), near the poses q, whose points are at their places.
 
@@ -77,8 +78,9 @@ def reach_places(
         threads: number of threads.
         follow: each frame by itself from its row of q; or "forwards" or "backwards", each from the
             solution of its neighbour, which keeps to one of several solutions.
+        turns: R_world_bone that bones stay near to, (T, n_bones, 3, 3); those of q if None.
     """
-    rotations = skeleton.forward(q).rotations
+    rotations = skeleton.forward(q).rotations if turns is None else turns
     goals: list[Goal] = []
     targets: dict[str, Array] = {}
     for n, path in enumerate(paths):

@@ -142,7 +142,8 @@ class Retargeting:
                 found.append(
                     f"the {side} wrist is up to {100.0 * errors[worst]:.0f} % of the arm from its "
                     f"place, at {worst / self.motion.rate:.2f} s, and beyond 2 % in "
-                    f"{count_noun(len(off), 'frame')}: limits leave it no other way there"
+                    f"{count_noun(len(off), 'frame')}: no way there without a jump was found "
+                    "inside the limits"
                 )
         if self.limit_excess > 0.0:
             found.append(f"limits are left by {self.limit_excess:.2g} rad or m")
