@@ -11,7 +11,7 @@ import zlib
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from exactik.typing import Array
 
@@ -56,7 +56,7 @@ def encode_over_time(values: NDArray[np.integer[Any]]) -> NDArray[np.uint8]:
     return np.concatenate([folded & 255, folded >> 8]).astype(np.uint8)
 
 
-def encode_normals(normals: Array) -> NDArray[np.int8]:
+def encode_normals(normals: ArrayLike) -> NDArray[np.int8]:
     """Return unit vectors, (n, 3), as points of an unfolded octahedron, (n, 2); zeros as z.
 
     Cigolle et al., "A survey of efficient representations for independent unit vectors", 2014.

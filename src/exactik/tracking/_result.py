@@ -268,7 +268,8 @@ class Track:
     @cached_property
     def _gait(self) -> GaitCycles:
         root = self.skeleton.dof_bones == 0  # without it a pose is a guess
-        return find_gait_cycles(self.motion, known=~self.undetermined[:, root].any(axis=1))
+        known = np.logical_not(self.undetermined[:, root].any(axis=1))
+        return find_gait_cycles(self.motion, known=np.asarray(known))
 
     def report(self, path: str | os.PathLike[str], *, command: str = "") -> None:
         """Write a report: one HTML file that needs nothing else.
