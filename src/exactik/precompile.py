@@ -30,6 +30,7 @@ __all__ = [
     "precompile_error_bars",
     "precompile_poses",
     "precompile_recordings",
+    "waiting_for_compiler",
 ]
 
 WARM_UP_FRAMES = 24  # enough that every kernel of the tracker runs
@@ -128,14 +129,27 @@ def compile_missing() -> None:
             PARTS[part]()
 
 
+@contextlib.contextmanager
+def waiting_for_compiler() -> Iterator[None]:
+    """Let every call wait for machine code, as EXACTIK_INTERPRET=0 does."""
+    before = os.environ.get("EXACTIK_INTERPRET")
+    os.environ["EXACTIK_INTERPRET"] = "0"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["EXACTIK_INTERPRET"]
+        else:
+            os.environ["EXACTIK_INTERPRET"] = before
+
+
 def main(parts: list[str]) -> None:
     """Compile the parts named, in their order."""
-    os.environ["EXACTIK_INTERPRET"] = "0"
     unknown = sorted(set(parts) - set(PARTS))
     if unknown:
         sys.exit(f"exactik.precompile: no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
     for part in parts or ["poses"]:
-        with _one_at_a_time(part):
+        with _one_at_a_time(part), waiting_for_compiler():
             PARTS[part]()
 
 

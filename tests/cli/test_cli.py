@@ -199,6 +199,11 @@ def test_check_ends_with_one_where_a_derivative_is_wrong(
     assert strict_json(ended.out)["ok"] is False
 
 
+def test_archives_are_not_written_where_the_takes_are(run):
+    ended = run("archive", "run", ".", "-o", "../" + Path.cwd().name, "--skeleton", "human")
+    assert ended.code == 2 and "where the takes are; expected another folder" in ended.err
+
+
 # --- compilation is announced
 
 

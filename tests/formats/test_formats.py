@@ -122,6 +122,8 @@ def test_an_unknown_suffix_lists_those_that_are_known():
     for name, way in (("hero.fbx", "exports .glb"), ("arm.xacro", "makes a URDF")):
         with pytest.raises(FileError, match=way):
             load_skeleton(name)
+    with pytest.raises(FileError, match=r"\(\.c3d holds markers\)"):
+        load_motion("walk.c3d")
     with pytest.raises(FileError, match=r"-o take\.npz"):
         load_motion("walk.csv")
 

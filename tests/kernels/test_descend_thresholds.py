@@ -92,10 +92,12 @@ def accept(
     return bool(accepted), descent.state
 
 
-def reject(slots: dict[int, float], rule: int = DAMPED, **options: float) -> Array:
+def reject(
+    slots: dict[int, float], rule: int = DAMPED, value: float = 2.0, **options: float
+) -> Array:
     descent = state_of(slots)
     chosen = options_of(rule=rule, **options)
-    plain(acceptance.reject_trial)(chosen, 2.0, descent.state, FIGURE.nv)
+    plain(acceptance.reject_trial)(chosen, value, descent.state, FIGURE.nv)
     return descent.state
 
 
@@ -164,6 +166,15 @@ def test_below_the_resolution_of_the_cost_the_gradient_decides(
     assert accept(value, slots, g=gradient * np.sqrt(2.0))[0] == accepted
 
 
+@pytest.mark.parametrize(("rule", "after"), [(DAMPED, 0.1), (FLETCHER, 1.0)])
+def test_a_step_that_lowers_the_gradient_alone_lowers_damping(rule: int, after: float):
+    """Else steps beside a minimum would stay as short as those from afar."""
+    slots = {PREDICTED_REDUCTION: 1e-12, PROJECTED_GRADIENT: 1e-6, DAMPING_GROWTH: 16.0}
+    accepted, state = accept(1.0, slots, g=0.5e-6 * np.sqrt(2.0), rule=rule)
+    assert accepted and state[DAMPING] == pytest.approx(after)
+    assert state[DAMPING_GROWTH] == (4.0 if rule == DAMPED else 16.0)
+
+
 # --- rejection
 
 
@@ -195,6 +206,26 @@ def test_four_trials_without_a_gain_that_can_be_measured(idle: int, escape: int,
 def test_damping_is_raised_after_a_rejection(before: float, after: float):
     state = reject({DAMPING: before}, curvature=EXACT)
     assert state[DAMPING] == pytest.approx(after) and state[DAMPING_GROWTH] == 8.0
+
+
+@pytest.mark.parametrize(
+    ("predicted", "value", "after"),
+    [
+        (0.5e-11, 1.0, 0.1),  # not resolved: the step was too short
+        (0.5e-11, 1.0 + 0.5e-13, 0.1),
+        (0.5e-11, 1.0 + 2e-13, 4.0),  # the cost rose by more than rounding: it was too long
+        (2e-11, 1.0, 4.0),  # resolved: there is no gain
+        (0.5e-11, np.nan, 4.0),
+    ],
+)
+@pytest.mark.parametrize("curvature", [EXACT, HYBRID])
+def test_damping_is_lowered_if_a_step_was_too_short_to_measure(
+    predicted: float, value: float, after: float, curvature: int
+):
+    slots = {PREDICTED_REDUCTION: predicted}
+    state = reject(slots, value=value, curvature=curvature)
+    assert state[DAMPING] == pytest.approx(after)
+    assert state[REQUESTED_ORDER] == EXACT
 
 
 @pytest.mark.parametrize(("before", "status"), [(0.2e12, RUNNING), (0.3e12, STALLED)])

@@ -176,3 +176,16 @@ def test_an_unknown_part_is_refused(monkeypatch: pytest.MonkeyPatch):
         SystemExit, match="no part figures; there are poses, recordings, error-bars"
     ):
         precompile.main(["figures"])
+
+
+@pytest.mark.parametrize("before", [None, "1"])
+def test_nothing_is_interpreted_while_the_compiler_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, before: str | None
+):
+    if before is None:
+        monkeypatch.delenv("EXACTIK_INTERPRET", raising=False)
+    else:
+        monkeypatch.setenv("EXACTIK_INTERPRET", before)
+    with precompile.waiting_for_compiler():
+        assert os.environ["EXACTIK_INTERPRET"] == "0"
+    assert os.environ.get("EXACTIK_INTERPRET") == before

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.errors import FileError, UnknownNameError
+from exactik.errors import FileError, UnknownNameError, UsageError
 from exactik.pipeline import (
     SolvedRecording,
     prepare_skeleton,
@@ -69,6 +69,8 @@ def test_two_subjects_are_told_apart_and_chosen(walk: ik.Markers):
     assert bob.subject == "Bob" and any("2 subjects" in note for note in bob.notes)
     with pytest.raises(UnknownNameError, match="Ann"):
         solve_recording(both, ik.human(), fit=False, subject="Carl")
+    with pytest.raises(UsageError, match="shows one subject"):
+        solve_recording(walk, ik.human(), fit=False, subject="Carl")
 
 
 def test_a_subject_prepared_once_is_reused(walk: ik.Markers):

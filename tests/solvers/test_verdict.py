@@ -75,6 +75,13 @@ def test_out_of_reach(q0: ArrayLike) -> None:
     )
 
 
+def test_a_target_in_another_unit_than_metres_is_suspected() -> None:
+    for reaches, said in ((10, False), (99, True), (2001, True)):
+        why = ik.solve(arm(), hand(0.7 * reaches, 0.0)).why
+        assert ("targets are in metres" in why) == said
+    assert why.startswith("out of reach: HAND is 1400 m beyond full stretch")
+
+
 def test_out_of_reach_knows_limits() -> None:
     """An elbow that cannot stretch makes the arm shorter."""
     result = ik.solve(arm((1.0, 2.0)), hand(0.0, 0.9))

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import exactik as ik
+from exactik.motion import Swap
 from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.verdict import (
     THRESHOLDS,
@@ -26,6 +27,7 @@ from exactik.verdict import (
     find_body_parts,
     judge_facts,
 )
+from exactik.verdict._facts import measure_swap
 
 RATE = 30.0
 LEGS = ("FWT", "BWT", "THI", "KNE", "SHN", "ANK", "HEE", "TOE", "MT5")
@@ -161,9 +163,20 @@ def up(cosine: float | None, origin: str = "file") -> UpAxis:
     return UpAxis(axis="z", origin=origin, custom="z", cosine=cosine)
 
 
+def exchanged(share: float) -> dict[str, Any]:
+    swap = Swap(names=("A", "B"), first=1, last=5, distance=0.06)
+    return {"swaps": (swap,), "swap_share": share}
+
+
 CASES: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any] | None]] = [
     ("stature-short", {"stature": 0.9}, {"stature": 0.6}, {"stature": 0.2}),
     ("stature-tall", {"stature": 2.1}, {"stature": 2.3}, {"stature": 4.0}),
+    (
+        "size",
+        {"is_person": False, "size": 1.7},
+        {"is_person": False, "size": 0.4},
+        None,
+    ),
     ("unit", {"unit_factor": 1.0}, {"unit_factor": 1e-3}, None),
     ("error", {"mean_error": 0.012}, {"mean_error": 0.020}, {"mean_error": 0.06}),
     ("limb-error", {"limbs": (limb(0.018),)}, {"limbs": (limb(0.03),)}, {"limbs": (limb(0.09),)}),
@@ -198,6 +211,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any] | None]] =
         {"not_converged_share": 0.1},
         {"not_converged_share": 0.5},
     ),
+    ("swaps", exchanged(0.004), exchanged(0.006), None),
     ("poor-frames", {"poor_share": 0.05}, {"poor_share": 0.3}, None),
     ("calibration", {"settled": True}, {"settled": False}, None),
 ]
@@ -240,6 +254,37 @@ def test_every_threshold_has_a_case_here():
     elsewhere = {"proportions", "open-dofs", "marker-set", "jumps"}
     assert set(THRESHOLDS) == {case[0] for case in CASES} | elsewhere
     assert all(threshold.reason != "" for threshold in THRESHOLDS.values())
+
+
+def test_a_hand_is_not_measured_by_peoples_heights(adult: RecordingFacts):
+    hand = replace(adult, stature=0.19, is_person=False, size=1.0, mean_error=0.0004)
+    quiet = replace(hand, marker_errors={"A": 0.001}, limbs=())
+    assert judge_facts(quiet).grade == "good"
+    assert judge_facts(replace(quiet, is_person=True)).grade == "reject"
+    for size, factor, grade in ((0.55, 1.0, "good"), (2.3, 1.0, "care"), (1000.0, 1e-3, "care")):
+        verdict = judge_facts(replace(quiet, size=size, unit_factor=factor))
+        assert verdict.grade == grade
+        assert ("size" in [r.code for r in verdict.reasons]) == (size == 2.3)
+
+
+def test_two_markers_of_a_wrist_that_exchange_names_are_named(markers: ik.Markers):
+    """The wrist turns over and the markers fit: only their paths tell."""
+    one, other = markers.names.index("LWRA"), markers.names.index("LWRB")
+    position = markers.positions.copy()
+    position[20:40, [one, other]] = position[20:40, [other, one]]
+    swapped = replace(markers, positions=position)
+    track = ik.track(ik.human(), swapped)
+    assert track.verdict.grade == "care"
+    (reason,) = [r for r in track.verdict.reasons if r.code == "swaps"]
+    assert set(reason.names) == {"LWRA", "LWRB"} and reason.value == 20 / len(markers)
+    assert ik.track(ik.human(), swapped, robust="huber").verdict.grade == "good"
+
+
+def test_a_single_exchange_is_as_long_as_the_shorter_side():
+    single = Swap(names=("A", "B"), first=20, last=99, distance=0.06)
+    assert measure_swap(single, 100) == 0.2
+    assert measure_swap(single._replace(first=70), 100) == 0.3
+    assert measure_swap(single._replace(last=29), 100) == 0.1
 
 
 def test_proportions_of_people(adult: RecordingFacts):

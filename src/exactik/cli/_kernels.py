@@ -19,9 +19,9 @@ from numba.core.event import Listener, install_listener
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from exactik.cli._app import err
-from exactik.precompile import precompile_recordings
+from exactik.precompile import precompile_poses, precompile_recordings, waiting_for_compiler
 
-__all__ = ["COMPILING_RECORDINGS", "compile_kernels", "compiling"]
+__all__ = ["COMPILING_RECORDINGS", "compile_kernels", "compile_poses", "compiling"]
 
 COMPILING_RECORDINGS = "two to three minutes on two idle cores"
 PATIENCE_S = 1.5  # [s] of compiling before a word is said; people wait for less without one
@@ -46,6 +46,16 @@ def compile_kernels(robust: str | None = None, smooth: float | str | None = "aut
             clock.stop()
     finally:
         clock.stop()
+
+
+def compile_poses() -> None:
+    """Compile what solves poses and batches of them, or load it, and say so if that takes long.
+
+    Nothing is interpreted meanwhile: what comes next is long work, which would only compile the
+    same kernels again, behind a progress bar that stands still.
+    """
+    with compiling(), waiting_for_compiler():
+        precompile_poses()
 
 
 @contextmanager

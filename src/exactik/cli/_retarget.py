@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from exactik.cli._app import ANIMATE, AsJson, command, frames_bar, print_json, say
-from exactik.cli._kernels import compiling
+from exactik.cli._kernels import compile_poses, compiling
 from exactik.cli._options import EndOption, StartOption, UpOption, check_axis_option
 from exactik.cli._outputs import format_entry, plan_outputs
 from exactik.cli._play import holds_markers, read_motion
@@ -87,7 +87,6 @@ def retarget(
         exactik retarget walk.bvh --to hero.glb --save-bones bones.json
     """
     from exactik.io import files_to_write
-    from exactik.precompile import precompile_poses
     from exactik.retargeting import load_mapping
     from exactik.retargeting import retarget as take_over
     from exactik.retargeting import save_mapping as write_mapping
@@ -105,8 +104,7 @@ def retarget(
     figure, figure_up = (None, None) if skeleton is None else load_figure(skeleton)
     source = read_motion(str(motion), figure, up, figure_up, by_custom=False).between(start, end)
     target, _ = load_figure(to)
-    with compiling():
-        precompile_poses()
+    compile_poses()
     with frames_bar() as bar:
         task = bar.add_task("taking over", total=len(source))
         result = take_over(

@@ -369,6 +369,9 @@ _WAYS_FROM_OTHER_FORMATS = {
 def _unknown_suffix(path: PathLike, what: str, suffixes: Sequence[str]) -> FileError:
     suffix, known = suffix_of(path), " ".join(suffixes)
     way = _WAYS_FROM_OTHER_FORMATS.get(suffix, "") if what.startswith("reader") else ""
+    form = find_format(path)
+    if form is not None and len(form.readers) > 0 and what.startswith("reader"):
+        way = f"{suffix} holds {' and '.join(PLURALS[content] for content in form.readers)}"
     text = f"no {what} for {suffix or 'names without suffix'}; expected one of {known}"
     return FileError(path, text if way == "" else f"{text} ({way})", code="unknown-suffix")
 

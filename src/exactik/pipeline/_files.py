@@ -286,5 +286,8 @@ def write_motion(
         more["angles"] = "clinical"
     given = {name: value for name, value in more.items() if value is not None}
     write_files(motion, files, choose_unit(motion, form), motion.up_axis, **given)
-    words = f"{len(motion)} frames of {motion.skeleton.nv} dofs{turned}"
+    columns = f"{motion.skeleton.nv} dofs"
+    if more["angles"] == "clinical" and form is CSV:
+        columns = "the joint angles of the ISB"
+    words = f"{len(motion)} frames of {columns}{turned}"
     return [(path, words), *((Path(file), "its skeleton") for file in files[1:])]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from exactik._text import join_names
-from exactik.errors import UnknownNameError
+from exactik.errors import UnknownNameError, UsageError
 from exactik.labelling import find_rigid_objects, split_subjects
 from exactik.marker_sets import find_computed_points
 from exactik.motion import Markers
@@ -65,6 +65,10 @@ def choose_subjects(
     on_bodies = markers.chosen([name for name in markers.names if name not in left_out])
     parts = split_subjects(on_bodies)
     names = tuple(parts)
+    if names == ("",) and subject not in (None, ALL_SUBJECTS):
+        raise UsageError(
+            f"subject is {subject!r}, but the recording shows one subject: leave it out"
+        )
     if subject not in (None, ALL_SUBJECTS, *names):
         raise UnknownNameError("subject", subject, names)
     if subject is None:

@@ -56,7 +56,7 @@ def correct_unit(markers: Markers, skeleton: Skeleton, names: Mapping[str, str])
         return SizedRecording(markers, size, 1.0, [])
     note = (
         f"By its length unit ({markers.units_in_file}) the recorded figure has {size:.3g} times "
-        f"the size of a person: lengths were multiplied by {factor:g}. --length-unit says "
+        f"the size of the skeleton: lengths were multiplied by {factor:g}. --length-unit says "
         "otherwise."
     )
     return SizedRecording(markers.scaled(factor), size, factor, [note])

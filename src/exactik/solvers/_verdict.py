@@ -44,6 +44,10 @@ MIN_NAMED_PUSH = 1e-3  # relative gradient above which a limit is worth naming
 MAX_NAMED_LIMITS = 2
 MIN_SEARCH = 3  # descents that are worth mentioning: one start and a detour are no search
 
+SUSPECT_REACHES = 30.0
+"""Reaches beyond which a target is hardly meant in metres: one of centimetres within reach is up to
+100 of them away, a target for somebody who walks there up to some 10."""
+
 
 class Verdict(NamedTuple):
     """What became of a solve: one word of `STATUSES`, and a plain sentence."""
@@ -139,7 +143,7 @@ def _describe_out_of_reach(result: Result) -> str | None:
     """Return the sentence on the goal that is farthest out of reach, if that is proven."""
     problem = result.problem
     weight, projector = np.diag(problem.packed.weight), find_weighted_projector(problem)
-    farthest, worst, moves = 0.0, "", True
+    farthest, radius, worst, moves = 0.0, 0.0, "", True
     for (name, rows), goal in zip(problem.rows.items(), problem.goals, strict=True):
         watched = goal.watched_point(problem.skeleton)
         if watched is None:
@@ -154,12 +158,18 @@ def _describe_out_of_reach(result: Result) -> str | None:
         reach = bound_reach(problem, *watched, result.q)
         shortfall = goal.shortfall(reach.centre, reach.radius)
         if shortfall > max(farthest, part.tolerance):
-            farthest, worst, moves = shortfall, name, reach.moves
+            farthest, radius, worst, moves = shortfall, reach.radius, name, reach.moves
     if worst == "":
         return None
+    distance = f"{farthest:.3g} m" if farthest < 1e3 else f"{farthest:.0f} m"
     if not moves:
-        return f"out of reach: {worst} is {farthest:.3g} m away, and no free dof moves it"
-    return f"out of reach: {worst} is {farthest:.3g} m beyond full stretch"
+        return f"out of reach: {worst} is {distance} away, and no free dof moves it"
+    unit = (
+        ", many times its reach: targets are in metres"
+        if farthest > SUSPECT_REACHES * radius
+        else ""
+    )
+    return f"out of reach: {worst} is {distance} beyond full stretch{unit}"
 
 
 def _describe_limits(result: Result) -> str:

@@ -32,7 +32,7 @@ from exactik.tracking._options import (
     SmoothingOptions,
     TrackingOptions,
 )
-from exactik.tracking._prepare import fill_gaps, find_spikes
+from exactik.tracking._prepare import fill_gaps, find_likely_swaps, find_spikes
 from exactik.tracking._problem import (
     LOSS_KINDS,
     UNKNOWN_SD,
@@ -74,6 +74,7 @@ __all__ = [
     "estimate_white_noise",
     "fill_gaps",
     "find_jumps",
+    "find_likely_swaps",
     "find_limbs",
     "find_spikes",
     "find_start_poses",

@@ -30,7 +30,14 @@ from exactik.tracking._options import (
 from exactik.tracking._problem import CHUNK_FRAMES, LOSS_KINDS, TrackingProblem
 from exactik.typing import Array, BoolArray, IntArray
 
-__all__ = ["Outliers", "PreparedMarkers", "fill_gaps", "find_spikes", "prepare_markers"]
+__all__ = [
+    "Outliers",
+    "PreparedMarkers",
+    "fill_gaps",
+    "find_likely_swaps",
+    "find_spikes",
+    "prepare_markers",
+]
 
 
 class PreparedMarkers(NamedTuple):
@@ -98,13 +105,22 @@ def remove_outliers(
     while (spikes := find_spikes(position, problem.rate, options)).any():
         position[spikes] = np.nan
     for swap in find_swaps(Markers(position, problem.names, problem.rate)):
-        m, partner = (problem.names.index(name) for name in swap.names)
-        if _fits_better_exchanged(problem, position, m, partner, swap, options):
+        if _fits_better_exchanged(problem, position, swap, options):
+            m, partner = (problem.names.index(name) for name in swap.names)
             frames = slice(swap.first, swap.last + 1)
             position[frames, [m, partner]] = position[frames, [partner, m]]
             swaps.append(swap)
     spikes = np.isnan(position[:, :, 0]) & problem.seen
     return problem.with_targets(position=position), Outliers(swaps=tuple(swaps), spikes=spikes)
+
+
+def find_likely_swaps(
+    problem: TrackingProblem, options: PreparationOptions = DEFAULT_OPTIONS.preparation
+) -> tuple[Swap, ...]:
+    """Return the swaps in a problem that a robust loss would exchange back, in order of time."""
+    position = problem.targets.position
+    swaps = find_swaps(Markers(position, problem.names, problem.rate))
+    return tuple(s for s in swaps if _fits_better_exchanged(problem, position, s, options))
 
 
 def find_spikes(
@@ -129,14 +145,10 @@ def find_spikes(
 
 
 def _fits_better_exchanged(
-    problem: TrackingProblem,
-    position: Array,
-    first: int,
-    second: int,
-    swap: Swap,
-    options: PreparationOptions,
+    problem: TrackingProblem, position: Array, swap: Swap, options: PreparationOptions
 ) -> bool:
     """Whether both markers keep their usual distances to those around them better if exchanged."""
+    first, second = (problem.names.index(name) for name in swap.names)
     swap_frames = np.arange(swap.first, swap.last + 1)
     neighbours = _find_neighbours(problem, options)
     other_frames = np.setdiff1d(np.arange(len(position)), swap_frames)

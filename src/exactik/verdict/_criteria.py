@@ -82,10 +82,21 @@ def _list(names: Sequence[str]) -> str:
 
 
 def judge_stature(facts: RecordingFacts) -> Iterator[Finding]:
-    """The fitted figure has the height of a person."""
+    """The fitted figure has the height of a person, if it is one."""
+    if not facts.is_person:
+        return
     text = f"the figure would be {facts.stature:.2g} m tall"
     for code in ("stature-short", "stature-tall"):
         yield Finding(code, facts.stature, text)
+
+
+def judge_size(facts: RecordingFacts) -> Iterator[Finding]:
+    """Another figure, such as a hand, has the size that it was given."""
+    if facts.is_person or facts.size is None:
+        return
+    size = facts.size * facts.unit_factor
+    text = f"what was recorded has {size:.2g} times the size of the figure"
+    yield Finding("size", max(size, 1.0 / size) if size > 0.0 else math.inf, text)
 
 
 def judge_unit(facts: RecordingFacts) -> Iterator[Finding]:
@@ -284,6 +295,15 @@ def judge_frames(facts: RecordingFacts) -> Iterator[Finding]:
         yield Finding(code, share, f"{what} in {_percent(share)} of the frames")
 
 
+def judge_swaps(facts: RecordingFacts) -> Iterator[Finding]:
+    """No two markers were solved under each other's names."""
+    pairs = list(dict.fromkeys(swap.names for swap in facts.swaps))
+    who = _list([f"{one}/{other}" for one, other in pairs])
+    text = f"{who} seem to have exchanged their names for a while (--robust huber exchanges them)"
+    names = tuple(dict.fromkeys(name for pair in pairs for name in pair))
+    yield Finding("swaps", facts.swap_share, text, names)
+
+
 def judge_gaps(facts: RecordingFacts) -> Iterator[Finding]:
     """Every limb has its markers most of the time."""
     worst = max(facts.limbs, key=lambda limb: limb.gap_share, default=None)
@@ -301,6 +321,7 @@ def judge_calibration(facts: RecordingFacts) -> Iterator[Finding]:
 
 CRITERIA: tuple[Criterion, ...] = (
     judge_stature,
+    judge_size,
     judge_unit,
     judge_error,
     judge_limb_errors,
@@ -320,6 +341,7 @@ CRITERIA: tuple[Criterion, ...] = (
     judge_proportions,
     judge_places,
     judge_sides,
+    judge_swaps,
     judge_gaps,
     judge_frames,
     judge_calibration,

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exactik.motion import choose_even_frames
+from exactik.motion import Swap, choose_even_frames
 from exactik.typing import BoolArray
 from exactik.verdict._context import MarkerUse, UpAxis
 from exactik.verdict._heading import measure_heading
 from exactik.verdict._limbs import LimbFacts, find_instrumented_bones, measure_limbs
 from exactik.verdict._mirrored_places import PlaceDifference, find_place_differences
-from exactik.verdict._scales import SegmentDeviation, find_deviations, measure_stature
+from exactik.verdict._scales import SegmentDeviation, find_deviations, is_person, measure_stature
 from exactik.verdict._sides import find_unpaired_markers
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ class RecordingFacts:
         mean_error: of all markers in all frames.
         p95_error: that 95 % of them keep below.
         marker_errors: mean error of each marker, name → length.
-        stature: height of the figure as it is now.
+        stature: height of the figure as it is now, if it is a person's; else its longest extent.
+        is_person: whether the figure has the bones of a person.
         size: of the recorded figure in sizes of the skeleton as it was given, None if unknown.
         unit_factor: by which lengths were multiplied to get a person.
         handedness: see `RecordingContext`.
@@ -68,6 +69,8 @@ class RecordingFacts:
         not_converged_share: of the frames.
         poor_share: of the frames that fit far worse than the others.
         jump_share: of the frames at which the motion jumps.
+        swaps: pairs of markers that were solved with exchanged names, for a while.
+        swap_share: of the frames in which such a pair is exchanged, of the worst.
         up: which axis is up, None without a context.
         doubtful: markers in use whose match is not sure.
         guessed: markers in use that were matched by geometry.
@@ -91,6 +94,7 @@ class RecordingFacts:
     p95_error: float
     marker_errors: dict[str, float]
     stature: float
+    is_person: bool
     size: float | None
     unit_factor: float
     handedness: float | None
@@ -111,6 +115,8 @@ class RecordingFacts:
     not_converged_share: float
     poor_share: float
     jump_share: float
+    swaps: tuple[Swap, ...]
+    swap_share: float
     up: UpAxis | None
     doubtful: tuple[str, ...]
     guessed: tuple[str, ...]
@@ -141,6 +147,8 @@ def is_on_subject(use: MarkerUse) -> bool:
 
 def collect_facts(track: Track) -> RecordingFacts:
     """Return what a track is judged by; it costs some error bars beyond what is there already."""
+    from exactik.tracking import find_likely_swaps
+
     skeleton = track.skeleton
     first, last = find_span(np.isfinite(track.marker_errors))
     frames = slice(first, last + 1)
@@ -168,6 +176,7 @@ def collect_facts(track: Track) -> RecordingFacts:
     unpaired, paired = find_unpaired_markers(skeleton, names)
     samples = errors[seen]
     limbs = measure_limbs(track, frames, with_markers, is_open)
+    swaps = find_likely_swaps(track.problem, track.options.preparation)
     return RecordingFacts(
         frames=len(track),
         span=(first, last),
@@ -182,6 +191,7 @@ def collect_facts(track: Track) -> RecordingFacts:
             if ever_seen[m]
         },
         stature=stature,
+        is_person=is_person(skeleton),
         size=None if context is None else context.size,
         unit_factor=1.0 if context is None else context.unit_factor,
         handedness=None if context is None else context.handedness,
@@ -211,6 +221,8 @@ def collect_facts(track: Track) -> RecordingFacts:
         not_converged_share=float((~track.converged[frames]).mean()),
         poor_share=_share_of(track, frames, "poor-fit"),
         jump_share=float(track.jumps[frames].mean()),
+        swaps=swaps,
+        swap_share=max((measure_swap(swap, len(track)) for swap in swaps), default=0.0),
         up=None if context is None else context.up,
         doubtful=tuple(use.name for use in uses if use.marker and use.confidence < SURE_CONFIDENCE),
         guessed=tuple(use.name for use in uses if use.marker and use.code == GEOMETRY),
@@ -263,6 +275,15 @@ def _share_of(track: Track, frames: slice, kind: str) -> float:
         if segment.kind == kind:
             marked[segment.first : segment.last + 1] = True
     return float(marked[frames].mean())
+
+
+def measure_swap(swap: Swap, frames: int) -> float:
+    """Return the share of the frames of a recording in which two markers are exchanged.
+
+    After a single exchange the names before it or those after it may be wrong: the fewer.
+    """
+    count = swap.last - swap.first + 1
+    return (count if swap.last < frames - 1 else min(count, swap.first)) / frames
 
 
 def count_poses(track: Track, span: slice, names: Sequence[str], stature: float) -> int:

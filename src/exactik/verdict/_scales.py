@@ -10,7 +10,7 @@ import numpy as np
 from exactik.calibration import compare_with_anthropometry
 from exactik.model import Skeleton
 
-__all__ = ["SegmentDeviation", "find_deviations", "measure_stature"]
+__all__ = ["SegmentDeviation", "find_deviations", "is_person", "measure_stature"]
 
 
 class SegmentDeviation(NamedTuple):
@@ -25,6 +25,11 @@ class SegmentDeviation(NamedTuple):
     name: str
     ratio: float
     z: float
+
+
+def is_person(skeleton: Skeleton) -> bool:
+    """Whether a figure has the bones of a person, so that it has a stature."""
+    return bool(np.isfinite(compare_with_anthropometry(skeleton).stature))
 
 
 def measure_stature(skeleton: Skeleton) -> float:

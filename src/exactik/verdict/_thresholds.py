@@ -54,6 +54,12 @@ THRESHOLDS: dict[str, Threshold] = {
     "stature-tall": Threshold(
         care=2.15, reject=2.6, unit="m", reason="one adult in a million is taller than 2.15 m"
     ),
+    "size": Threshold(
+        care=2.0,
+        reject=None,
+        unit="times",
+        reason="of a figure that is no person: inches for centimetres make 2.54, less if bent",
+    ),
     "unit": Threshold(
         care=1.0,
         reject=None,
@@ -170,6 +176,12 @@ THRESHOLDS: dict[str, Threshold] = {
         reject=None,
         unit="times",
         reason="between the errors of left and right, where the worse is more than skin",
+    ),
+    "swaps": Threshold(
+        care=0.005,
+        reject=None,
+        unit="share",
+        reason="of the frames with exchanged names: a limb turned over, a second of three minutes",
     ),
     "gaps": Threshold(
         care=0.08,

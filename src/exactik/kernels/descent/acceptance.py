@@ -12,7 +12,8 @@ to be accepted in the valley of another minimum (docs/maths.md §14).
 
 Near a minimum with a residual the cost cannot tell good steps from bad: a reduction below
 `COST_RESOLUTION` of it drowns in rounding. There a step is accepted if it lowers the projected
-gradient.
+gradient. One that does not, but does not raise the cost either, was too short and not too long.
+In both cases DAMPED lowers μ, else steps beside a minimum would stay as short as those from afar.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from exactik.kernels.descent.options import (
     COORDINATE_DESCENT,
     CURVATURE,
     CURVATURE_OF_KIND,
+    DAMPED,
     ESCAPE_SADDLES,
     FLETCHER,
     GRADIENT_DESCENT,
@@ -104,7 +106,11 @@ def accept_trial(box, options, value, g, descent):
             descent.active_set,
         )
         gradient = relative_projected_gradient(g, descent.active_set, descent.max_curvature, cost)
-        return gradient < 0.95 * state[PROJECTED_GRADIENT]
+        is_better = gradient < 0.95 * state[PROJECTED_GRADIENT]
+        if is_better and rule == DAMPED:
+            lower_damping(0.1, state)
+            state[DAMPING_GROWTH] = 4.0
+        return is_better
     if rule == LINE_SEARCH or rule == GRADIENT_DESCENT:
         return value <= cost - ARMIJO * predicted
     if not value < cost:
@@ -122,12 +128,17 @@ def accept_trial(box, options, value, g, descent):
             state[DAMPING] *= fletcher_growth(value, state)
     elif ratio > 0.75:
         gently = options[METRIC] == CURVATURE_OF_KIND and value > SLOW_COST_RATIO * cost
-        shrink = 1.0 / 3.0 if gently else 0.1
-        state[DAMPING] *= shrink if state[DAMPING] > NEGLIGIBLE_DAMPING else 0.0
+        lower_damping(1.0 / 3.0 if gently else 0.1, state)
     elif ratio < 0.25:
         state[DAMPING] = max(4.0 * state[DAMPING], 10.0 * NEGLIGIBLE_DAMPING)
     state[DAMPING_GROWTH] = 4.0
     return True
+
+
+@jit_forceinline
+def lower_damping(factor, state):
+    """Multiply μ by a factor below 1; μ that changes no step becomes 0."""
+    state[DAMPING] *= factor if state[DAMPING] > NEGLIGIBLE_DAMPING else 0.0
 
 
 @jit_forceinline
@@ -165,23 +176,31 @@ def reject_trial(options, value, state, dof_count):
         order, failed = state[EVALUATED_ORDER], False
         if order == GRADIENT:
             order = find_order(options)
+        is_unresolved = state[PREDICTED_REDUCTION] <= COST_RESOLUTION * state[COST]
+        is_too_short = is_unresolved and value <= state[COST] * (1.0 + COST_ROUNDING)
         if rule == TRUST_REGION:
             state[TRUST_RADIUS] = 0.25 * min(state[STEP_NORM], state[TRUST_RADIUS])
             failed = state[TRUST_RADIUS] < MIN_STEP_LENGTH
         elif rule == FLETCHER:
             state[DAMPING] = max(fletcher_growth(value, state) * state[DAMPING], MIN_DAMPING)
             failed = state[DAMPING] > MAX_DAMPING
+        elif is_too_short:
+            lower_damping(0.1, state)
         else:
             raise_damping(state)
             failed = state[DAMPING] > MAX_DAMPING
-            if options[CURVATURE] == HYBRID:
-                if state[GAUSS_NEWTON_FALLBACK] == 0.0 and state[DAMPING] > MAX_EXACT_DAMPING:
-                    fall_back_to_gauss_newton(options, state)
-                    failed = False
-                order = GAUSS_NEWTON if state[GAUSS_NEWTON_FALLBACK] != 0.0 else EXACT
-        if state[PREDICTED_REDUCTION] <= COST_RESOLUTION * state[COST]:
+            if (
+                options[CURVATURE] == HYBRID
+                and state[GAUSS_NEWTON_FALLBACK] == 0.0
+                and state[DAMPING] > MAX_EXACT_DAMPING
+            ):
+                fall_back_to_gauss_newton(options, state)
+                failed = False
+        if rule == DAMPED and options[CURVATURE] == HYBRID:
+            order = GAUSS_NEWTON if state[GAUSS_NEWTON_FALLBACK] != 0.0 else EXACT
+        if is_unresolved:
             state[IDLE_TRIALS] += 1.0
-        unresolved = state[IDLE_TRIALS] > MAX_UNRESOLVED_TRIALS
-        if failed or (unresolved and options[ESCAPE_SADDLES] == 0.0):
+        is_idle = state[IDLE_TRIALS] > MAX_UNRESOLVED_TRIALS
+        if failed or (is_idle and options[ESCAPE_SADDLES] == 0.0):
             state[STATUS] = STALLED
-        request_evaluation(EXACT if unresolved else order, state)
+        request_evaluation(EXACT if is_idle else order, state)

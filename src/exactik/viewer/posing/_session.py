@@ -35,7 +35,6 @@ from exactik.viewer.posing._solver import InteractiveSolver, make_warm_method
 __all__ = ["PosingSession", "Update"]
 
 
-VERDICT_DAMPING = 1e-4  # times the curvature; from 1e-2 on steps from rest stall now and then
 REST_STEP = 2e-5  # [rad or m] updates that change all dofs by less are still
 REST_UPDATES = 3  # successive still updates after which the figure rests
 
@@ -264,9 +263,8 @@ class PosingSession(EditableFigure):
         problem, q = self._get_last_problem(), self.q
         if problem is None:
             return None
-        # No other pose is searched for: the verdict is about the one that is shown. It is next to a
-        # minimum, where steps as short as those from afar would gain less than rounding.
-        method = Auto(metric="dof", initial_damping=VERDICT_DAMPING, detour=False, escape=False)
+        # No other pose is searched for: the verdict is about the one that is shown.
+        method = Auto(metric="dof", detour=False, escape=False)
         return solve(problem, q0=q, solver=method)
 
     def compare(
