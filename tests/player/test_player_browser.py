@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from exactik import Bone, Joint, Skeleton
-from exactik.motion import Motion
+from exactik.motion import Markers, Motion
 from exactik.player import compose_scene, render_player_page
 from exactik.visuals import Material, Visual, Visuals, make_box
 from tests.support.browser import chromium
@@ -69,3 +69,42 @@ def test_a_figure_fills_the_view_and_is_all_inside_it(
     page.wait_for_timeout(150)
     assert np.ptp(find_red(page)[1]) == pytest.approx(before, abs=0.01)
     page.close()
+
+
+def test_markers_alone_have_names_that_do_not_cover_each_other_and_trails(browser: Any):
+    times = np.arange(60) / 30.0
+    places = np.zeros((60, 3, 3))
+    places[:, :, 0] = np.sin(times)[:, None]
+    places[:, 1:, 2] = (1.0, 1.001)  # the last two are at one place on the screen
+    page = browser.new_page(viewport={"width": 800, "height": 600})
+    markers = Markers(places, ("LOW", "HIGH", "TWIN"), 30.0)
+    page.set_content(render_player_page(compose_scene(markers)))
+    page.wait_for_function("window.player")
+    page.evaluate("player.seek(40)")
+    page.wait_for_timeout(200)
+    count = """() => {
+      const c = document.querySelector("canvas.names"), pen = c.getContext("2d");
+      const alpha = pen.getImageData(0, 0, c.width, c.height).data.filter((_, i) => i % 4 === 3);
+      const rows = [];
+      for (let y = 0; y < c.height; y++)
+        rows.push(alpha.subarray(y * c.width, (y + 1) * c.width).some((a) => a > 0));
+      return rows.filter((on, y) => on && !rows[y - 1]).length;
+    }"""
+    assert page.evaluate(count) == 2  # lines of text, one for both that are at one place
+    page.get_by_role("button", name="names").click()
+    page.wait_for_timeout(200)
+    assert page.evaluate(count) == 0
+    blue = find_blue(page)
+    page.evaluate("player.seek(0)")  # nothing is behind
+    page.wait_for_timeout(200)
+    assert blue > 50 > find_blue(page)
+    page.close()
+
+
+def find_blue(page: Any) -> int:
+    """Number of pixels in the view that are as blue as trails."""
+    from PIL import Image
+
+    shot = page.locator(".player .view").screenshot()
+    image = np.array(Image.open(io.BytesIO(shot)).convert("RGB")).astype(int)
+    return int((image[:, :, 2] > image[:, :, 0] + 40).sum())

@@ -86,6 +86,14 @@ def test_what_is_covered_is_avoided_above_it_or_beside_it():
         points = corners * size
         x, y = project(points, Framing(points, covered=covered).place(WINDOW)).T
         assert (bool(x.min() >= 0.4), bool(y.min() >= 0.5)) == (beside, not beside)
+    # Of a narrow window what is left beside is not enough; of a low one half is left in any case.
+    points = corners * tall
+    for window, beside in ((WindowSize(680.0, 800.0), True), (WindowSize(650.0, 800.0), False)):
+        x, _ = project(points, Framing(points, covered=covered).place(window), window).T
+        assert bool(x.min() >= covered.width / window.width) is beside
+    low = WindowSize(500.0, 500.0)
+    place = Framing(points, covered=covered).place(low)
+    assert 0.5 < project(points, place, low)[:, 1].min() < 0.56
     # A bar of all the width leaves what is above it.
     y = project(corners, Framing(corners, covered=WindowSize(np.inf, 76.0)).place(WINDOW))[:, 1]
     assert y.min() >= 76.0 / 800.0

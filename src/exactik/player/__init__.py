@@ -18,7 +18,7 @@ from exactik.player._page import (
     render_player_frame,
     render_player_page,
 )
-from exactik.player._plates import METRES_PER_NEWTON, ShownPlate
+from exactik.player._plates import METRES_PER_NEWTON, ShownPlate, show_plates
 from exactik.player._proportions import Point, compute_reach, find_tip, fit_head_sphere
 from exactik.player._scene import MAX_MOTION_BYTES, Ghost, PlayerScene, compose_scene
 from exactik.player._shapes import (
@@ -70,4 +70,5 @@ __all__ = [
     "render_pose_card",
     "render_skeleton_card",
     "render_still",
+    "show_plates",
 ]

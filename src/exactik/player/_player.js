@@ -2,12 +2,13 @@
 // A figure over time that can be played, turned and stepped through; with its markers and errors.
 const exactikPlayer = (() => {
   const VIEW_ANGLE = 0.6; // [rad] of the camera
+  const TRAIL_S = 0.5; // [s] of the way behind markers without a figure
   const OUTLINES = 150; // frames that tell what is to be in view
   const MARGIN = 0.04; // of the view, on each side, that stays empty
   const PLATE_LIFT = 0.002; // [m] of force plates above where they are: the grid is there too
   const COLOURS = {
-    light: { edges: 0, ground: [0.965, 0.969, 0.973], grid: [0.45, 0.49, 0.53], measured: [0.12, 0.13, 0.16], model: [0.0, 0.55, 0.4], error: [0.78, 0.16, 0.52], worst: [0.83, 0.1, 0.1], unused: [0.55, 0.58, 0.62], force: [0.69, 0.12, 0.24] },
-    dark: { edges: 0.2, ground: [0.086, 0.098, 0.11], grid: [0.5, 0.55, 0.6], measured: [0.93, 0.94, 0.96], model: [0.31, 0.85, 0.66], error: [0.98, 0.45, 0.78], worst: [1.0, 0.36, 0.3], unused: [0.5, 0.53, 0.57], force: [1.0, 0.4, 0.5] },
+    light: { edges: 0, ground: [0.965, 0.969, 0.973], grid: [0.45, 0.49, 0.53], measured: [0.12, 0.13, 0.16], model: [0.0, 0.55, 0.4], error: [0.78, 0.16, 0.52], worst: [0.83, 0.1, 0.1], unused: [0.55, 0.58, 0.62], trail: [0.0, 0.45, 0.7], force: [0.69, 0.12, 0.24] },
+    dark: { edges: 0.2, ground: [0.086, 0.098, 0.11], grid: [0.5, 0.55, 0.6], measured: [0.93, 0.94, 0.96], model: [0.31, 0.85, 0.66], error: [0.98, 0.45, 0.78], worst: [1.0, 0.36, 0.3], unused: [0.5, 0.53, 0.57], trail: [0.34, 0.71, 0.91], force: [1.0, 0.4, 0.5] },
   };
   const make = (tag, name, text) => {
     const node = document.createElement(tag);
@@ -40,6 +41,8 @@ const exactikPlayer = (() => {
   const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
   const unit = (a) => { const n = Math.hypot(...a) || 1; return a.map((x) => x / n); };
   const mm = (metres) => (metres < 0.0005 ? "< 1 mm" : `${(1000 * metres).toFixed(0)} mm`); // as places are rounded
+
+  const css = (c, a) => `rgba(${c.map((v) => Math.round(255 * v)).join(",")},${a})`;
 
   // Fills an element with a player of a scene; the still that is in it stays if that cannot be.
   async function create(host, data) {
@@ -227,7 +230,9 @@ const exactikPlayer = (() => {
       }
       for (const ghost of present) for (const part of ghost.parts) gl.drawPart(part, clip, back, 0.99);
       drawPlates(clip, colours, scale);
+      drawTrails(clip, colours);
       drawMarkers(clip, T, colours, scale);
+      drawNames(colours, scale);
       drawStrip(colours, scale);
     }
 
@@ -238,6 +243,38 @@ const exactikPlayer = (() => {
           for (let k = 0; k < 3; k++) sum += T[t + 4 * r + k] * map[m + 4 * k + c];
           out[o + 4 * r + c] = sum;
         }
+      }
+    }
+
+    // Markers without a figure: the way of their last half second, and their names beside them, of
+    // those that would cover each other the nearest.
+    const alone = bones === 0 && M > 0, names = make("canvas", "names");
+    let showNames = true;
+    function drawTrails(clip, colours) {
+      const lines = [], from = Math.max(0, now - Math.round((TRAIL_S * scene.rate * K) / scene.length));
+      for (let m = 0; alone && m < M; m++) {
+        for (let k = now; k > from; k--) {
+          const ends = [scene.measuredAt(k, m), scene.measuredAt(k - 1, m)];
+          if (ends[0] && ends[1]) ends.forEach((p, i) => lines.push(...p, ...colours.trail, (k - i - from) / (now - from)));
+        }
+      }
+      gl.drawLines(lines, clip);
+    }
+    function drawNames(colours, scale) {
+      if (!alone) return;
+      if (names.width !== canvas.width || names.height !== canvas.height) Object.assign(names, { width: canvas.width, height: canvas.height });
+      const pen = names.getContext("2d"), taken = [], high = 11 * scale;
+      pen.clearRect(0, 0, names.width, names.height);
+      Object.assign(pen, { font: `${high}px system-ui, sans-serif`, textAlign: "center", lineJoin: "round", lineWidth: 3 * scale });
+      for (const { m, x, y } of showNames ? [...shown].sort((a, b) => a.far - b.far) : []) {
+        const text = scene.markers.names[m], half = pen.measureText(text).width / 2;
+        const box = [x * scale - half, y * scale - 8 * scale - high, x * scale + half, y * scale - 8 * scale];
+        if (m === marked || taken.some((o) => box[0] < o[2] && box[2] > o[0] && box[1] < o[3] && box[3] > o[1])) continue;
+        taken.push(box);
+        pen.strokeStyle = css(colours.ground, 0.85);
+        pen.fillStyle = css(colours.measured, 1);
+        pen.strokeText(text, x * scale, box[3]);
+        pen.fillText(text, x * scale, box[3]);
       }
     }
 
@@ -278,7 +315,7 @@ const exactikPlayer = (() => {
         measured.push(...seen, ...(isWorst ? colours.worst : plain), 1);
         if (own) lines.push(...strip(clip, seen, own, isWorst ? colours.worst : colours.error, (isWorst || picked ? 4 : 2.2) * scale));
         const place = project(clip, seen);
-        shown.push({ m, error: own ? Math.hypot(...sub(seen, own)) : NaN,
+        shown.push({ m, far: place[2], error: own ? Math.hypot(...sub(seen, own)) : NaN,
           x: (0.5 + 0.5 * place[0]) * view.clientWidth, y: (0.5 - 0.5 * place[1]) * view.clientHeight });
       }
       const size = (0.022 * radius * canvas.height) / Math.tan(VIEW_ANGLE / 2);
@@ -307,7 +344,6 @@ const exactikPlayer = (() => {
       if (curve.width !== width || curve.height !== tall) { curve.width = width; curve.height = tall; }
       const pen = curve.getContext("2d"), sorted = Float32Array.from(worst).sort();
       const top = Math.max(sorted[Math.floor(0.995 * (K - 1))] * 1.6, 1e-6);
-      const css = (c, a) => `rgba(${c.map((v) => Math.round(255 * v)).join(",")},${a})`;
       const columns = new Float32Array(width);
       for (let k = 0; k < K; k++) {
         const a = Math.floor((scene.frames[k] / scene.length) * width);
@@ -408,6 +444,15 @@ const exactikPlayer = (() => {
       markers.setAttribute("aria-pressed", "true");
       more.append(markers);
     }
+    if (alone) {
+      const toggle = button("names", "Show or hide the names of markers", () => {
+        showNames = !showNames;
+        toggle.setAttribute("aria-pressed", String(showNames));
+        redraw();
+      });
+      toggle.setAttribute("aria-pressed", "true");
+      more.append(toggle);
+    }
     if (ghosts.length > 0) {
       const toggle = button("ghosts", "Show or hide the other figures", () => {
         showGhosts = !showGhosts;
@@ -500,7 +545,7 @@ const exactikPlayer = (() => {
     strips.addEventListener("pointerdown", (event) => { strips.setPointerCapture(event.pointerId); scrub(event); });
     strips.addEventListener("pointermove", (event) => { if (event.buttons & 1) scrub(event); });
 
-    view.append(canvas, label);
+    view.append(canvas, ...(alone ? [names] : []), label);
     strips.append(curve);
     const still = make("img", "print-still");
     still.alt = `${scene.name} as it was shown`;

@@ -27,6 +27,7 @@ AZIMUTH = -0.58  # [rad] from where a figure faces to the camera: from the front
 ELEVATION = 0.23  # [rad] of the camera above the horizon: the floor is seen as one
 UNMOVED_SHARE = 1e-3  # of the distance: a page rounds the place of its camera; a drag is far more
 MAX_COVERED = 0.45  # of a window: in a lower one a figure is rather half hidden than tiny
+MAX_BESIDE = 0.6  # of a window's width: what is left beside more than that is a slit
 MAX_AROUND = 0.15  # of a window, on each side: in a small one a gizmo is rather cut than all tiny
 MARGIN = 0.06  # of the window's height or width, on each side, that stays empty
 
@@ -106,7 +107,7 @@ class Framing:
                 around=around,
             )
             for left, bottom in ((0.0, min(high, MAX_COVERED)), (wide, 0.0))
-            if left <= MAX_COVERED
+            if left <= MAX_BESIDE
         ]
         return min(places, key=lambda one: float(np.linalg.norm(one.position - one.look_at)))
 

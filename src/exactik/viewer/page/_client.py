@@ -19,8 +19,13 @@ from exactik.viewer.page._upload import MAX_UPLOAD_BYTES
 __all__ = ["add_driver", "make_page_response"]
 
 HEAD = "<head>"
-# Behind the scene, of a light page: pale, so that white robots stand out, as in the player.
-STYLE = '<style>[data-mantine-color-scheme="light"] canvas[data-engine]{background:#f1f3f6}</style>'
+# Behind the scene: not quite white and not quite black, which robots are.
+GROUNDS = {"light": "#f1f3f6", "dark": "#2a2f35"}
+STYLE = "".join(
+    f'<style>[data-mantine-color-scheme="{scheme}"] canvas[data-engine]'
+    f"{{background:{ground}}}</style>"
+    for scheme, ground in GROUNDS.items()
+)
 
 
 @cache

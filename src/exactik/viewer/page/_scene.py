@@ -50,7 +50,7 @@ __all__ = [
 SKIN, STICKS, BOTH = LOOKS = ("skin", "sticks", "both")
 
 # Lines of the floor and of every fourth, of a light page and of a dark one.
-FLOOR_COLOURS = (((226, 229, 234), (200, 205, 213)), ((48, 51, 57), (72, 77, 85)))
+FLOOR_COLOURS = (((226, 229, 234), (200, 205, 213)), ((62, 67, 74), (86, 93, 102)))
 OVERLAY_OPACITY = 0.4
 SUNK_SHARE = 0.1  # of the size: figures that reach so far below zero do not stand there
 BOX_SHARE = 0.52  # of a box's diagonal: half of it, and some room

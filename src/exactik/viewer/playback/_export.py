@@ -15,12 +15,17 @@ from exactik.io import open_atomic, save_motion
 from exactik.io.formats import BVH, GLB, NPZ
 from exactik.model import Pose
 from exactik.pipeline import write_motion
-from exactik.player import Ghost, LookLimits, PlayerScene, render_player_page
+from exactik.player import (
+    Ghost,
+    LookLimits,
+    PlayerScene,
+    ShownPlate,
+    render_player_page,
+    show_plates,
+)
 from exactik.report import render_report
 from exactik.typing import Array, IntArray
-from exactik.viewer.page import add_driver, start_guarded_server, stop_server
 from exactik.viewer.playback._data import PlaybackData, TimeAligned
-from exactik.viewer.playback._scene import PlayScene
 
 __all__ = [
     "FPS",
@@ -69,45 +74,29 @@ def render_html(
 ) -> str:
     """Return a page that plays without a server or a network.
 
-    Figures are shown by our own player; markers alone and force plates by the page of the viewer,
-    which knows their trails and forces, in four times the bytes.
-
     Args:
-        playback: what is shown: figure, ghosts, markers.
+        playback: what is shown: figure, ghosts, markers, force plates.
         fps: frames a second, at most those of the motion.
         progress: called with the number of frames done, and of all.
     """
-    frames, rate = choose_frames(len(playback), playback.rate, fps)
-    if playback.has_figure and not _has_force_plates(playback):
-        scene = _compose_player_scene(playback, frames)
-        if progress is not None:
-            progress(len(frames), len(frames))
-        return render_player_page(scene, limits=LOOK_LIMITS, plays=True)
-    # A private server: the page replays the messages that its clients would get.
-    server = start_guarded_server(label=playback.title)
-    try:
-        scene = PlayScene(server, playback)
-        scene.draw(int(frames[0]), details=False)
-        serializer = server.get_scene_serializer()
-        for done, frame in enumerate(frames):
-            scene.draw(int(frame), details=False)
-            if len(frames) > 1:  # a still picture needs no controls
-                serializer.insert_sleep(1.0 / rate)
-            if progress is not None:
-                progress(done + 1, len(frames))
-        return add_driver(serializer.as_html())
-    finally:
-        stop_server(server)
+    frames, _ = choose_frames(len(playback), playback.rate, fps)
+    scene = _compose_player_scene(playback, frames)
+    if progress is not None:
+        progress(len(frames), len(frames))
+    return render_player_page(scene, limits=LOOK_LIMITS, plays=True)
 
 
 def _compose_player_scene(playback: PlaybackData, frames: IntArray) -> PlayerScene:
-    """Return figure, ghosts and markers at some frames.
+    """Return figure, ghosts, markers and force plates at some frames.
 
     Args:
-        playback: what is shown; it has a figure.
+        playback: what is shown.
         frames: which, ascending, (K,).
     """
-    shown = [playback.frame_with_pose(int(frame)) for frame in frames]
+    pose = None
+    if playback.has_figure:
+        shown = [playback.frame_with_pose(int(frame)) for frame in frames]
+        pose = playback.skeleton.forward(playback.figure_motion.q[shown])
     names = () if playback.recorded is None else playback.recorded.content.names
     bones, points = _place_markers(playback, names, frames)
     return PlayerScene(
@@ -115,13 +104,30 @@ def _compose_player_scene(playback: PlaybackData, frames: IntArray) -> PlayerSce
         rate=playback.rate,
         length=len(playback),
         frames=frames,
-        pose=playback.skeleton.forward(playback.figure_motion.q[shown]),
+        pose=pose,
         measured=np.array([playback.targets(int(frame)) for frame in frames]),
         marker_names=names,
         marker_bones=bones,
         marker_points=points,
         first=int(frames[0]),
         ghosts=tuple(_make_ghost(playback, timed, frames) for timed in playback.references),
+        plates=_show_plates(playback, frames),
+    )
+
+
+def _show_plates(playback: PlaybackData, frames: IntArray) -> tuple[ShownPlate, ...]:
+    """Return the force plates of the recording; nothing is on them outside of it."""
+    if playback.recorded is None:
+        return ()
+    at = [playback.recorded_frame(int(frame)) for frame in frames]
+    inside = np.array([[t is not None] for t in at])
+    rows = np.array([0 if t is None else t for t in at], dtype=np.int64)
+    plates = show_plates(playback.recorded.content, rows, np.eye(3))
+    return tuple(
+        plate._replace(
+            feet=np.where(inside, plate.feet, np.nan), tips=np.where(inside, plate.tips, np.nan)
+        )
+        for plate in plates
     )
 
 
@@ -151,10 +157,6 @@ def _make_ghost(playback: PlaybackData, timed: TimeAligned, frames: IntArray) ->
     pose = timed.content.skeleton.forward(q[rows])
     to_the_left = np.array([0.0, playback.aside, 0.0])
     return Ghost(Pose(pose.skeleton, pose.positions + to_the_left, pose.rotations), present)
-
-
-def _has_force_plates(playback: PlaybackData) -> bool:
-    return playback.recorded is not None and len(playback.recorded.content.force_plates) > 0
 
 
 def encode_playback(
