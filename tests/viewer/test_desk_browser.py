@@ -202,10 +202,15 @@ def test_figures_are_opened_from_the_page_and_others_refused(browser: Any, tmp_p
         # It stands, is on the page, and can be pulled by its hand.
         pose = viewer.session.pose()
         assert pose.point("head")[2] > pose.point("l_foot")[2] + 1.0
-        hand = find_pixel(viewer, pose.point("r_hand"))
-        assert (hand > 0).all() and hand[0] < 520 and hand[1] < 420
-        pull_mouse(page, hand, np.array([10.0, -20.0]), steps=6)
-        assert wait_for(lambda: len(viewer.session.dragged) == 1)
+        for _ in range(5):  # the page may still be loading the skin, or moving its camera
+            hand = find_pixel(viewer, viewer.session.pose().point("r_hand"))
+            assert (hand > 0).all() and hand[0] < 520 and hand[1] < 420
+            pull_mouse(page, hand, np.array([10.0, -20.0]), steps=6)
+            if wait_for(lambda: len(viewer.session.dragged) == 1, 3.0):
+                break
+            page.mouse.up()
+            page.wait_for_timeout(500)
+        assert len(viewer.session.dragged) == 1
         page.mouse.up()
         assert wait_for(lambda: viewer.session.resting)
         page.close()
