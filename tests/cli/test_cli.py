@@ -139,7 +139,7 @@ def test_the_demo_reaches_its_goals_and_says_so(run):
     assert re.search(
         r"^reached: every goal is within its tolerance; worst .* of 1 mm", ended.out, re.M
     )
-    errors = re.findall(r"off by +([\d.e-]+) ?(mm|°)", ended.out)
+    errors = re.findall(r"off by +<?([\d.e-]+) ?(mm|°)", ended.out)
     assert len(errors) == 7 and all(float(error) <= 1.0 for error, _ in errors)
     rows = re.findall(r"^ *(\d+) +([\d.e+-]+) +([\d.e+-]+) ", ended.out, re.MULTILINE)
     costs = [float(cost) for _, cost, _ in rows]

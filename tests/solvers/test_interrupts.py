@@ -34,7 +34,9 @@ calls = [
     lambda: ik.solve_batch(problem, targets, threads=2, starts=15_000),
     lambda: ik.solve(problem, starts=15_000),
 ]
-ik.solve(problem, history=True), ik.solve(problem)  # compiled now
+# Compiled and loaded now: where LLVM calls back into Python, an interrupt would be lost.
+ik.solve(problem, history=True), ik.solve(problem)
+ik.solve_batch(problem, {"r_hand": targets["r_hand"][:4]}, threads=2, starts=2)
 
 def interrupt():
     global sent

@@ -107,7 +107,7 @@ def demo(
     )
     say(f"{textwrap.fill(text, LINE_WIDTH)}\n")
     glb = next(path for path in plan.targets if path.suffix == GLB.suffix)
-    say("To see it play, with its markers (needs the viewer: pip install '.[viewer]', in a clone):")
+    say("To see it play, with its markers (needs pip install '.[viewer]', in a clone):")
     say(f"  exactik play {glb} --markers {source}")
     say(f"The same by hand:\n  {command} -o take.bvh")
     say("With a recording of your own, fitted to its subject first:")
