@@ -22,8 +22,13 @@ from exactik.typing import Array
 __all__ = ["find_replacements"]
 
 
-def find_replacements(tree: Tree, goals: Goals, options: Array) -> dict[str, Callable[..., Any]]:
-    """Return what replaces functions in problems of these goals on this tree, by name."""
+def find_replacements(
+    tree: Tree, goals: Goals, options: Array, is_robust: bool = False
+) -> dict[str, Callable[..., Any]]:
+    """Return what replaces functions in problems of these goals on this tree, by name.
+
+    `is_robust`: whether frames are solved with a loss other than the quadratic one.
+    """
     kinds, rule = set(tree.rotation.tolist()), options[RULE]
     replacements: list[Callable[..., Any]] = [*OCTET_FUNCTIONS]
     if len(tree.driven) == 0:
@@ -32,6 +37,10 @@ def find_replacements(tree: Tree, goals: Goals, options: Array) -> dict[str, Cal
         replacements += [move_custom_joint, custom_shift, subtract_custom_curvature]
     if not kinds & {EXP_MAP, SWING_TWIST, QUATERNION}:
         replacements += [rotate_ball_joint, subtract_ball_curvature]
+    if QUATERNION not in kinds:
+        replacements += [add_quaternion_posture]
+    if not is_robust:
+        replacements += [update_robust_weights, compute_robust_cost, take_nearer]
     if len(goals.single_terms) == 0:
         replacements += [add_term]
     if len(goals.coordinates.rest_row) == 0 and len(goals.coordinates.limit_row) == 0:
@@ -74,6 +83,25 @@ def rotate_ball_joint(kind, q, sine, cosine, idx_q, idx_v, m, x, y, z, S):
 
 def subtract_ball_curvature(tree, k, q, R, p, S, sums, free, H):
     """Do nothing: there is no ball joint."""
+
+
+def add_quaternion_posture(tree, goals, n, q, index, first, order, free, g, H, D, X):
+    """Return no cost: there is no quaternion joint."""
+    return 0.0
+
+
+def update_robust_weights(tree, goals, frames, t, width, pose, work):
+    """Return no change: the loss is quadratic."""
+    return 0.0
+
+
+def compute_robust_cost(tree, goals, frames, t, pose, work):
+    """Return no cost: the loss is quadratic."""
+    return 0.0
+
+
+def take_nearer(tree, goals, previous, near_cost, pose, work):
+    """Do nothing: the loss is quadratic."""
 
 
 def add_term(terms, m, order, work):

@@ -56,7 +56,9 @@ def _make_variant(
     parts = (*capacity, *sorted(replacements), _hash_sources())
     key = hashlib.sha256(" ".join(map(str, parts)).encode()).hexdigest()[:16]
     variant.__qualname__ = f"{kernel.__name__}_{key}"
-    return cuda.jit(variant, cache=True, max_registers=MAX_REGISTERS)
+    from exactik.gpu._code_library import make_lean  # numba's simulator has no such libraries
+
+    return make_lean(cuda.jit(variant, cache=True, max_registers=MAX_REGISTERS))
 
 
 @functools.cache

@@ -22,7 +22,7 @@ from exactik.gpu._variants import compile_kernel
 from exactik.kernels.calculus.workspace import Goals, new_workspace
 from exactik.kernels.descent.results import FRAME_RESULT_SIZE
 from exactik.kernels.descent.state import Box, new_descent_state
-from exactik.kernels.recording.frames import FrameTargets
+from exactik.kernels.recording.frames import QUADRATIC, FrameTargets
 from exactik.kernels.tree.packed import Tree
 from exactik.typing import Array
 
@@ -61,7 +61,9 @@ def follow_courses_on_gpu(
     if len(q) == 0:
         return
     like = make_thread_arrays(tree, goals, frames)
-    kernel = compile_kernel(follow_pool, like, find_replacements(tree, goals, options))
+    is_robust = bool(frames.loss[0] != QUADRATIC)
+    replacements = find_replacements(tree, goals, options, is_robust)
+    kernel = compile_kernel(follow_pool, like, replacements)
     shared, thread_arrays = to_device((tree, goals, box, options)), to_device(like)
     row_bytes = sum(a.nbytes for a in frames) / len(frames.position) + q[0].nbytes
     size, first, number = count_rows_that_fit(row_bytes, len(q)), 0, 0
