@@ -4,7 +4,8 @@ A kernel finds the kernels that it calls in the globals of its module. Its devic
 same code with other globals, where these are device functions, too. What is made for the CPU is
 replaced by twins, and functions that a problem never calls by empty ones: machine code for all
 joints, goals and rules at once would take minutes to compile. What a descent does once, not in
-every pass, stays out of line: the code of a pass is shorter then, and compiled in less time.
+every pass, and what joints defined by functions need, stays out of line: the code of a pass is
+shorter then, and compiled in less time.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ OUT_OF_LINE = frozenset(
         "end_attempt",
         "end_problem",
         "escape_saddle",
+        "move_custom_joint",
         "reduce_to_clouds",
+        "subtract_custom_curvature",
+        "sweep_driven_tree",
     ]
 )
 
@@ -58,9 +62,9 @@ def to_device_function(
             else:
                 code = to_device_function(called, replacements, compile_function, known)
                 forceinline = bool(called.compiled.targetoptions.get("forceinline"))
-            if name in OUT_OF_LINE:
-                code = _call_out_of_line(compile_function(code, forceinline=True), code)
-                forceinline = False
+                if name in OUT_OF_LINE:
+                    code = _call_out_of_line(compile_function(code, forceinline=True), code)
+                    forceinline = False
             known[called] = compile_function(code, forceinline=forceinline)
         namespace[name] = known[called]
     return types.FunctionType(

@@ -47,8 +47,8 @@ def _make_variant(
     replacements: Mapping[str, Callable[..., Any]],
 ) -> Any:
     rooms, _ = lay_out(like, capacity)
-    as_device_function = functools.partial(cuda.jit, device=True)
-    variant = to_device_function(kernel, replacements, as_device_function, {})
+    compile_function = _leave_plain if IS_SIMULATED else functools.partial(cuda.jit, device=True)
+    variant = to_device_function(kernel, replacements, compile_function, {})
     variant.__globals__["allocate"] = make_allocator(rooms)
     if IS_SIMULATED:
         return cuda.jit(variant)
@@ -56,9 +56,14 @@ def _make_variant(
     parts = (*capacity, *sorted(replacements), _hash_sources())
     key = hashlib.sha256(" ".join(map(str, parts)).encode()).hexdigest()[:16]
     variant.__qualname__ = f"{kernel.__name__}_{key}"
-    from exactik.gpu._code_library import make_lean  # numba's simulator has no such libraries
+    from exactik.gpu._compilation import speed_up_compiling  # not with the simulator
 
-    return make_lean(cuda.jit(variant, cache=True, max_registers=MAX_REGISTERS))
+    return speed_up_compiling(cuda.jit(variant, cache=True, max_registers=MAX_REGISTERS))
+
+
+def _leave_plain(function: Callable[..., Any], forceinline: bool) -> Callable[..., Any]:
+    """Return a function as it is: the simulator runs Python."""
+    return function
 
 
 @functools.cache
