@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import numpy as np
-from numba.core.errors import NumbaPerformanceWarning
 
 from exactik.errors import UsageError
 from exactik.gpu._cuda import IS_SIMULATED, cuda
@@ -80,7 +79,7 @@ def quiet_and_pinned(arrays: list[Array]) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         stack.enter_context(warnings.catch_warnings())
         # A small batch leaves most of the GPU idle, which is no news to who made it.
-        warnings.simplefilter("ignore", NumbaPerformanceWarning)
+        warnings.filterwarnings("ignore", ".*under-utilization due to low occupancy")
         for array in arrays:
             if array.nbytes > 0 and not IS_SIMULATED and not _is_pinned(array):
                 stack.enter_context(cuda.pinned(array))
