@@ -28,7 +28,12 @@ PATIENCE_S = 1.5  # [s] of compiling before a word is said; people wait for less
 
 
 def compile_kernels(robust: str | None = None, smooth: float | str | None = "auto") -> None:
-    """Compile what `track` and its error bars need, or load it, and say so if that takes long."""
+    """Compile what `track` and its error bars need, or load it, and say so if that takes long.
+
+    From here on nothing is interpreted: the last bits of a pose would depend on whether its kernels
+    were compiled yet, and a calibration may follow them to another minimum.
+    """
+    os.environ["EXACTIK_INTERPRET"] = "0"
     helpers: list[subprocess.Popen[bytes]] = []
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     clock = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
