@@ -35,7 +35,7 @@ from exactik.viewer import (
 )
 from exactik.viewer.playback import make_solved_playback
 from exactik.viewer.posing._robots import choose_first_pose
-from tools.viewer_pictures import CHROMIUM, FLAGS, open_page
+from viewer_pictures import CHROMIUM, FLAGS, open_page
 
 SIZES = ((1400, 900), (800, 600))
 SECONDS, RATE = 4.0, 30.0  # of a made-up motion

@@ -8,7 +8,8 @@ angles from the axis of the camera, outwards) if
 
 which is linear in c. With R = max(p_x + r p_z) and L = max(l p_z − p_x) over all points, the sum of
 both says c_z ≥ (R + L) / (r + l): the nearest camera has the larger of that and its twin for y, and
-is in the middle of what is left to c_x and c_y.
+its c_x and c_y are where as much of the window stays empty on one side as on the other. (The middle
+of what is left to c_x would be elsewhere: a metre of a near point is more pixels than of a far one.)
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ UNMOVED_SHARE = 1e-3  # of the distance: a page rounds the place of its camera; 
 MAX_COVERED = 0.45  # of a window: in a lower one a figure is rather half hidden than tiny
 MAX_BESIDE = 0.6  # of a window's width: what is left beside more than that is a slit
 MAX_AROUND = 0.15  # of a window, on each side: in a small one a gizmo is rather cut than all tiny
+BISECTIONS = 40  # of a range of some figures' sizes: to far below a pixel
 MARGIN = 0.06  # of the window's height or width, on each side, that stays empty
 
 
@@ -210,8 +212,31 @@ def fit_camera(
         (most_up + most_down) / (slopes.top + slopes.bottom),
         z.max() + 1e-3,  # a single point
     )
-    across = 0.5 * (most_right - most_left - (slopes.right - slopes.left) * distance)
-    above = 0.5 * (most_up - most_down - (slopes.top - slopes.bottom) * distance)
+    depths = distance - z
+    across = _find_middle(x, depths, slopes.right, slopes.left)
+    above = _find_middle(y, depths, slopes.top, slopes.bottom)
     place = np.array([across, above, distance])
     target = np.array([across, above, 0.5 * (z.min() + z.max())])
     return CameraPlace(position=R_camera_world.T @ place, look_at=R_camera_world.T @ target)
+
+
+def _find_middle(offsets: Array, depths: Array, more: float, less: float) -> float:
+    """Return where a camera sees points with as much room on one side as on the other.
+
+    Args:
+        offsets: of the points, across the axis of the camera [m], (n,).
+        depths: of the points, before the camera, positive [m], (n,).
+        more: slope of the edge towards larger offsets.
+        less: of the other edge, outwards.
+    """
+    low, high = float(offsets.min()), float(offsets.max())
+    spread = (more + less) * float(depths.max())
+    low, high = low - spread, high + spread
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (low + high)
+        slopes = (offsets - middle) / depths
+        if more - slopes.max() < less + slopes.min():
+            low = middle
+        else:
+            high = middle
+    return 0.5 * (low + high)

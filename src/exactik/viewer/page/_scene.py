@@ -51,6 +51,9 @@ SKIN, STICKS, BOTH = LOOKS = ("skin", "sticks", "both")
 
 # Lines of the floor and of every fourth, of a light page and of a dark one.
 FLOOR_COLOURS = (((226, 229, 234), (200, 205, 213)), ((62, 67, 74), (86, 93, 102)))
+# Of the reach, from the camera, where lines of the floor fade to nothing: cameras stand three away,
+# and somebody who walks off or zooms out shall not leave the floor.
+FLOOR_FADE = 20.0
 OVERLAY_OPACITY = 0.4
 SUNK_SHARE = 0.1  # of the size: figures that reach so far below zero do not stand there
 BOX_SHARE = 0.52  # of a box's diagonal: half of it, and some room
@@ -127,10 +130,11 @@ def set_up_scene(
     cell = 10.0 ** np.floor(np.log10(0.4 * reach)) * 2.5
     floor = scene.add_grid(
         floor_name,
-        width=8.0 * reach,
-        height=8.0 * reach,
         cell_size=cell,
         section_size=4.0 * cell,
+        infinite_grid=True,
+        fade_distance=FLOOR_FADE * reach,
+        fade_strength=2.0,
         shadow_opacity=0.0,
         position=(0.0, 0.0, floor_height),
     )
