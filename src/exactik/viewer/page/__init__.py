@@ -1,7 +1,13 @@
 """The page in the browser: server, scene, shapes, colours; what posing and playback share."""
 
 from exactik.player import DIAMOND_MESH, SPHERE_MESH
-from exactik.viewer.page._camera import Framing, WindowSize, fit_camera, keep_in_view
+from exactik.viewer.page._camera import (
+    LOW_WINDOW_PIXELS,
+    Framing,
+    WindowSize,
+    fit_camera,
+    keep_in_view,
+)
 from exactik.viewer.page._channel import SEEK_AREA, PageChannel
 from exactik.viewer.page._client import add_driver
 from exactik.viewer.page._colours import (
@@ -66,6 +72,7 @@ __all__ = [
     "FREE_COLOUR",
     "GHOST_COLOUR",
     "LOOKS",
+    "LOW_WINDOW_PIXELS",
     "MARKER_COLOUR",
     "MAX_UPLOAD_BYTES",
     "NAMED_COLOUR",

@@ -21,12 +21,20 @@ import numpy as np
 
 from exactik.typing import Array
 
-__all__ = ["CameraPlace", "Framing", "WindowSize", "fit_camera", "keep_in_view"]
+__all__ = [
+    "LOW_WINDOW_PIXELS",
+    "CameraPlace",
+    "Framing",
+    "WindowSize",
+    "fit_camera",
+    "keep_in_view",
+]
 
 FIELD_OF_VIEW = 0.9  # [rad] vertically: 52°. viser's own 75° stretches what is near the edges
 AZIMUTH = -0.58  # [rad] from where a figure faces to the camera: from the front, to its right
 ELEVATION = 0.23  # [rad] of the camera above the horizon: the floor is seen as one
 UNMOVED_SHARE = 1e-3  # of the distance: a page rounds the place of its camera; a drag is far more
+LOW_WINDOW_PIXELS = 700  # in a window that is not higher, what covers it is made lower
 MAX_COVERED = 0.45  # of a window: in a lower one a figure is rather half hidden than tiny
 MAX_BESIDE = 0.6  # of a window's width: what is left beside more than that is a slit
 MAX_AROUND = 0.15  # of a window, on each side: in a small one a gizmo is rather cut than all tiny
@@ -77,6 +85,7 @@ class Framing:
         points: that are to be seen [m, world], (n, 3).
         azimuth: direction from them to the camera, from x towards y [rad].
         covered: at the bottom left; all of the window's width if it is wider.
+        covered_when_low: likewise, in a window of no more than `LOW_WINDOW_PIXELS`.
         around: room on each side of what is to be seen [pixels], besides a margin.
     """
 
@@ -91,12 +100,15 @@ class Framing:
             covered: at the bottom left.
             around: room on each side [pixels], such as for the gizmo of a hand.
         """
-        self.points, self.azimuth, self.covered = points, heading + AZIMUTH, covered
+        self.points, self.azimuth = points, heading + AZIMUTH
+        self.covered = self.covered_when_low = covered
         self.around = around
 
     def place(self, window: WindowSize = TYPICAL_WINDOW) -> CameraPlace:
         """Return the camera for a window: all is above what is covered, or all is right of it."""
-        wide, high = np.divide(self.covered, window).tolist()
+        is_low = window.height <= LOW_WINDOW_PIXELS
+        covered = self.covered_when_low if is_low else self.covered
+        wide, high = np.divide(covered, window).tolist()
         around = min(self.around, MAX_AROUND * min(window))
         places = [
             fit_camera(

@@ -17,7 +17,8 @@
     if (!scene.isScene) return;
     const before = scene.onBeforeRender;
     scene.onBeforeRender = function (...parts) {
-      drive(scene, parts[0].state.buffers.depth.getReversed?.() ? "reversed" : "usual");
+      const depths = parts[0].state.buffers.depth.getReversed?.() ? "reversed" : "usual";
+      drive(scene, parts[2], depths);
       before.apply(this, parts);
     };
   });
@@ -192,7 +193,7 @@
     mesh.material.color.copy(mesh.userData.colour).multiply(colours[bone.userData.exactik.bone]);
   }
 
-  function drive(scene, depths) {
+  function drive(scene, camera, depths) {
     const drivers = new Map(), roots = [], meshes = [];
     scene.traverse((object) => {
       const figure = object.userData?.exactik?.figure;
@@ -206,7 +207,9 @@
         object.renderOrder = 1000;
         drawRim(object.material);
       }
-      if (object.material?.uniforms?.fadeDistance) layFloor(object);
+      const uniforms = object.material?.uniforms;
+      if (uniforms?.fadeDistance) layFloor(object);
+      if (uniforms?.uLabelData) window.exactikLabels?.(object, camera);
       if (object.material?.depthTest === false) takePointer(object);
       else if (isGrip(object)) takePointer(object, object.parent);
       else if (object.getMatrixAt) {
