@@ -55,6 +55,7 @@ FLOOR_COLOURS = (((226, 229, 234), (200, 205, 213)), ((62, 67, 74), (86, 93, 102
 # and somebody who walks off or zooms out shall not leave the floor.
 FLOOR_FADE = 20.0
 SUN_AZIMUTH = -0.4  # [rad] from the camera: over its left shoulder, wherever a walker goes
+INNER_SHARE = 0.45  # width of sticks inside a skin over that of sticks alone: it shall be seen too
 OVERLAY_OPACITY = 0.4
 SUNK_SHARE = 0.1  # of the size: figures that reach so far below zero do not stand there
 BOX_SHARE = 0.52  # of a box's diagonal: half of it, and some room
@@ -255,6 +256,9 @@ class FigureScene:
             self.skin.show(self.look != STICKS, self.look == BOTH)
         for part in (self.bones, self.joints):
             part.visible = self.look != SKIN
+        share = INNER_SHARE if self.look == BOTH else 1.0
+        self.bones.batched_scales = (self.limbs.scale * (share, share, 1.0)).astype(np.float32)
+        self.joints.batched_scales = (self.spheres.radius * share).astype(np.float32)
         self._place(self._pose)
 
     def _place(self, pose: Pose) -> None:
