@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from viewer_pictures import CHROMIUM, FLAGS, open_page
 
 import exactik as ik
 from exactik.cli._play import read_motion
@@ -36,7 +37,6 @@ from exactik.viewer import (
 )
 from exactik.viewer.playback import make_solved_playback
 from exactik.viewer.posing._robots import choose_first_pose
-from viewer_pictures import CHROMIUM, FLAGS, open_page
 
 SIZES = ((1400, 900), (800, 600))
 SECONDS, RATE = 4.0, 30.0  # of a made-up motion

@@ -59,7 +59,8 @@ WATCH_LABELS = """() => {
     const { uLabelData, uAtlas } = mesh.material.uniforms, { data } = uLabelData.value.image;
     const places = () => {
       const found = [];
-      for (let n = 0; n < data.length; n += 4) if (data[n + 3] > 0) found.push([...data.slice(n, n + 3)]);
+      for (let n = 0; n < data.length; n += 4)
+        if (data[n + 3] > 0) found.push([...data.slice(n, n + 3)]);
       return found;
     };
     const isGround = !uAtlas && !mesh.material.depthTest, before = isGround && places();

@@ -12,6 +12,7 @@ import pytest
 from exactik.motion import Motion
 from exactik.typing import Array
 from exactik.viewer import PoseViewer, export_playback
+from exactik.viewer.page._skin import THROUGH_OPACITY
 from exactik.viewer.playback import PlaybackData
 from tests.support.browser import (
     chromium,
@@ -21,7 +22,6 @@ from tests.support.browser import (
     requests_elsewhere,
     wait_for,
 )
-from exactik.viewer.page._skin import THROUGH_OPACITY
 from tests.support.visuals import make_skinned_arm
 
 pytestmark = [pytest.mark.viewer, pytest.mark.browser]
@@ -60,14 +60,15 @@ TINT = """(k) => {
   return found;
 }"""
 
-# Of the skins: opacity, and of what is drawn before them whether it is seen, has colour, or is late.
+# Opacities of skins, and whether what is drawn with them is seen, has colour, and comes first.
 DEPTHS = """() => {
   const found = [];
   for (const scene of window.scenes) scene.traverse((mesh) => {
     if (!mesh.isSkinnedMesh || !mesh.material.colorWrite) return;
     const { opacity } = mesh.material;
     const same = mesh.parent.children.filter((o) => o !== mesh && o.geometry === mesh.geometry);
-    found.push([opacity, same.map((o) => [o.visible, o.material.colorWrite, o.renderOrder < mesh.renderOrder])]);
+    const isFirst = (o) => o.renderOrder < mesh.renderOrder;
+    found.push([opacity, same.map((o) => [o.visible, o.material.colorWrite, isFirst(o)])]);
   });
   return found;
 }"""

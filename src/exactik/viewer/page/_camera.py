@@ -9,7 +9,7 @@ angles from the axis of the camera, outwards) if
 which is linear in c. With R = max(p_x + r p_z) and L = max(l p_z − p_x) over all points, the sum of
 both says c_z ≥ (R + L) / (r + l): the nearest camera has the larger of that and its twin for y, and
 its c_x and c_y are where as much of the window stays empty on one side as on the other. (The middle
-of what is left to c_x would be elsewhere: a metre of a near point is more pixels than of a far one.)
+of what is left to c_x would be elsewhere: a metre has more pixels near the camera than far away.)
 """
 
 from __future__ import annotations

@@ -28,7 +28,10 @@ LABEL_SCALE = 0.8  # of viser's letters: 9.6 pixels high
 CHOSEN_LABEL_SCALE = 1.0  # the page shows the larger of two labels that would cover each other
 CHOSEN_SCALE = 1.9  # radius of the shell around the chosen marker over that of markers
 CHOSEN_OPACITY = 0.45
-OLD_COLOURS = ((205, 210, 217), (84, 91, 100))  # that trails fade to, of a light page and a dark one
+OLD_COLOURS = (
+    (205, 210, 217),
+    (84, 91, 100),
+)  # that trails fade to, of a light page and a dark one
 TRAIL_PIXELS = 1.5  # width
 CLICK_PIXELS = 14.0  # from a marker within which a click means it; half a finger
 
