@@ -259,9 +259,9 @@ class PlayPanel:
         rate = self.data.rate
         options = [f"{n + 1}. {b.title}, {b.frame / rate:.2f} s" for n, b in enumerate(bookmarks)]
         what = "worst frames" if self.data.has_figure else "suspicions"
-        one = "worst" if self.data.has_figure else "suspicion"
+        one = " worst" if self.data.has_figure else ""
         with gui.add_folder(f"{what} ({len(self.data.bookmarks)})"):
-            self.worst_buttons = gui.add_button_group("", (f"previous {one}", f"next {one}"))
+            self.worst_buttons = gui.add_button_group("", (f"previous{one}", f"next{one}"))
             self.list = gui.add_dropdown(
                 "go to", [NO_BOOKMARK, *options], initial_value=NO_BOOKMARK
             )
@@ -277,7 +277,7 @@ class PlayPanel:
 
         @self.worst_buttons.on_click
         async def _(event: Any) -> None:
-            forward = event.target.value == f"next {one}"
+            forward = event.target.value == f"next{one}"
             go(self.bookmark + 1 if forward else max(self.bookmark, 0) - 1)
 
         @self.list.on_update
