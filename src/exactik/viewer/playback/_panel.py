@@ -25,7 +25,7 @@ from exactik.viewer.playback._residuals import draw_legend
 from exactik.viewer.playback._scene import LIMITS, PLAIN, UNCERTAINTY
 from exactik.viewer.playback._solve_panel import SolvePanel
 from exactik.viewer.playback._uncertainty import LEGEND, describe_least_certain
-from exactik.viewer.recording import AnalogPanel, GapStrip, RecordingPanel
+from exactik.viewer.recording import AnalogPanel, GapStrip, RecordingPanel, RecordingScene
 
 if TYPE_CHECKING:
     from exactik.viewer.playback._app import MotionViewer
@@ -67,9 +67,7 @@ class PlayPanel:
         self.recording: RecordingPanel | None = None
         scene = viewer.scene.markers.recording
         if scene is not None:
-            viewer.scene.surroundings.on_dark(
-                lambda dark: viewer.change(lambda: scene.set_dark(dark))
-            )
+            viewer.scene.surroundings.on_dark(lambda dark: self._darken(scene, dark))
         if scene is not None and not self.data.has_figure:
             self.recording = RecordingPanel(gui, scene, viewer.change)
         self.solve: SolvePanel | None = None
@@ -168,6 +166,10 @@ class PlayPanel:
     def say(self, sentence: str) -> None:
         """Show a sentence below the button that opens files; nothing in it is markup."""
         self.message.content = escape_markdown(sentence)
+
+    def _darken(self, scene: RecordingScene, dark: bool) -> None:
+        if dark != scene.dark:
+            self.viewer.change(lambda: scene.set_dark(dark))
 
     def _add_analog(self, gui: Any) -> None:
         self.analog: AnalogPanel | None = None

@@ -84,6 +84,7 @@ class RecordingScene:
         chosen: index of the chosen marker, None if none is.
         labels: which markers have a label, one of `LABELS`; the chosen one always has.
         trail_s: how long trails are [s].
+        dark: whether trails fade into a dark page.
     """
 
     def __init__(self, server: Any, overview: RecordingOverview, radius: float, below: str = ""):
@@ -102,7 +103,7 @@ class RecordingScene:
         self.labels = NAMED if few else NONE
         self._label_nodes: dict[int, Any] = {}
         self._trails: Any = None
-        self._steps, self._stride, self._dark = 0, 1, False
+        self._steps, self._stride, self.dark = 0, 1, False
         self._offset = np.array([0.0, 0.0, CHOSEN_SCALE * radius])
         self._shell = add_shell(
             server,
@@ -136,7 +137,7 @@ class RecordingScene:
         self._steps = -(-frames // self._stride)
         ages = np.linspace(0.0, 1.0, self._steps + 1)[:, None, None]
         fresh = np.where(self.overview.unnamed[:, None], UNNAMED_COLOUR, NAMED_COLOUR)
-        colours = srgb_to_linear((1.0 - ages) * fresh + ages * np.array(OLD_COLOURS[self._dark]))
+        colours = srgb_to_linear((1.0 - ages) * fresh + ages * np.array(OLD_COLOURS[self.dark]))
         pairs = np.stack([colours[:-1], colours[1:]], axis=2).reshape(-1, 2, 3)
         self._trails = self.server.scene.add_line_segments(
             f"{self._below}/trails",
@@ -148,7 +149,7 @@ class RecordingScene:
 
     def set_dark(self, dark: bool) -> None:
         """Let old ends of trails fade into a dark page, or into a light one; `draw` puts them."""
-        self._dark = dark
+        self.dark = dark
         self.set_trails(self.trail_s)
 
     def draw(self, frame: int | None) -> None:
