@@ -15,11 +15,13 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from benchmarks.support.report import Metric, Report
-from exactik.motion import Markers
+from exactik.motion import Markers, Motion
 from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.tracking import Track, track
 from exactik.viewer import MotionViewer, PlaybackData, export_playback
+from exactik.viewer.page._client import read_page
 from exactik.viewer.recording import ALL
+from tests.support.visuals import make_skinned_arm
 
 MINUTES, SHOWN_RATE = 10, 60  # of playback, and frames a second that are shown
 LONG_PERFORMANCE_S = 134.0  # of a performance that does not repeat itself
@@ -109,6 +111,26 @@ def measure_markers(trail_s: float) -> tuple[float, float]:
         return show_frames(viewer, 600)[1], opening
 
 
+def measure_skin(bones: int = 60, frames: int = 2000) -> tuple[float, float, float]:
+    """Return of a pose of a skin of so many bones its CPU time [s] and its share of the wall's.
+
+    And the wall time [s] from a figure to a page that can be opened.
+    """
+    figure = make_skinned_arm(bones)
+    angles = 0.2 * np.sin(np.arange(60)[:, None] / 10.0 + np.arange(figure.nv))
+    q = [figure.integrate(figure.neutral(), step) for step in angles]
+    start = time.perf_counter()
+    with MotionViewer(Motion(figure, np.array(q), 60.0)) as viewer:
+        opening = time.perf_counter() - start
+        with connect_page(viewer):
+            viewer.play(False)
+            begin, spent = time.perf_counter(), time.process_time()
+            for k in range(frames):
+                viewer.show(k % len(viewer.data), details=False)
+            whole, busy = time.perf_counter() - begin, time.process_time() - spent
+    return busy / frames, whole / frames, opening
+
+
 def run(report: Report) -> None:
     """Measure and print the section."""
     report.title("playing: the human with 41 markers, their residuals and a ghost")
@@ -124,6 +146,11 @@ def run(report: Report) -> None:
     crowd, opening = measure_markers(1.0)
     rows.append(["CPU of a frame of 100 markers, labels, trails of 1 s", f"{1e3 * crowd:.2f} ms"])
     rows.append(["CPU to open them", f"{opening:.2f} s"])
+    busy, whole_pose, page_s = measure_skin()
+    rows.append(["CPU of a pose of 60 skinned bones", f"{1e3 * busy:.2f} ms"])
+    rows.append(["such poses sent to a page, a second", f"{1.0 / whole_pose:.0f}"])
+    rows.append(["from that figure to a page", f"{page_s:.2f} s"])
+    rows.append(["the page itself, all scripts", f"{len(read_page()) / 1e6:.2f} MB"])
     metrics.append(Metric("a frame of 100 markers", 1e3 * crowd, "ms", None))
     metrics.append(Metric("a frame, with the server", 1e3 * whole, "ms", None))
     metrics.append(Metric("memory gained in nine minutes", after - before, "MB", None))

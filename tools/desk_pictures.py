@@ -32,6 +32,7 @@ def each_look(page: Any, viewer: Any, surroundings: Any) -> Iterator[str]:
         for name, (width, height) in SIZES.items():
             page.set_viewport_size({"width": width, "height": height})
             viewer.server.flush()
+            page.get_by_text("open a fi").first.wait_for()  # the panel is made anew
             page.wait_for_timeout(1500)
             yield f"{name}-{theme}"
 

@@ -1,9 +1,10 @@
 """Pictures of figures and recordings, light and dark, in two sizes of the window.
 
-    python tools/figure_pictures.py FOLDER THING… [--views pose play player report] [--solve]
+    python tools/figure_pictures.py FOLDER THING… [--views pose play curves player report] [--solve]
 
 A THING is the name of a built-in figure, or a file: a robot, a character, a motion, a recording.
-Views are `pose` and `play`, the viewer's pages; `player`, the page that `play -o` writes; and
+Views are `pose` and `play`, the viewer's pages; `curves`, the latter of a recording alone, with a
+chosen marker that has gaps and an analog channel; `player`, the page that `play -o` writes; and
 `report`, of a recording that is solved. A figure without a motion of its own plays one in which
 every joint turns to and fro. With --solve a recording is solved with the human, and all views stand
 at its worst frame. Chromium and Playwright are needed.
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from viewer_pictures import CHROMIUM, FLAGS, open_page
 
 import exactik as ik
 from exactik.cli._play import read_motion
@@ -35,12 +37,11 @@ from exactik.viewer import (
 )
 from exactik.viewer.playback import make_solved_playback
 from exactik.viewer.posing._robots import choose_first_pose
-from tools.viewer_pictures import CHROMIUM, FLAGS, open_page
 
 SIZES = ((1400, 900), (800, 600))
 SECONDS, RATE = 4.0, 30.0  # of a made-up motion
 SWING = np.radians(12.0)  # by which its joints turn to both sides, at most
-POSE, PLAY, PLAYER, REPORT = VIEWS = ("pose", "play", "player", "report")
+POSE, PLAY, CURVES, PLAYER, REPORT = VIEWS = ("pose", "play", "curves", "player", "report")
 
 
 def make_motion(skeleton: ik.Skeleton) -> ik.Motion:
@@ -72,6 +73,22 @@ def read_playback(thing: str, solve: bool) -> tuple[PlaybackData, int]:
     return PlaybackData.of(motion), len(motion) // 2
 
 
+def show_curves(viewer: MotionViewer, page: Any) -> None:
+    """Choose the marker with most gaps, and the analog channel that changes most for its size."""
+    recording, analog = viewer.panel.recording, viewer.panel.analog
+    assert recording is not None
+    overview = recording.overview
+    shares = overview.missing.mean(axis=0)
+    recording.choose(int(np.argmax(np.where(shares < 1.0, shares, -1.0))))
+    if analog is not None and overview.markers.analog is not None:
+        channels = overview.markers.analog
+        ranges = {label: float(np.ptp(channels.channel(label))) for label in channels.labels}
+        page.get_by_text(f"analog ({len(channels.labels)})").click()
+        analog.choose(max(ranges, key=lambda label: ranges[label]))
+        page.wait_for_timeout(600)
+        page.locator(".exactik-analog").scroll_into_view_if_needed()
+
+
 class Photographer:
     """Takes pictures in all sizes, light and dark.
 
@@ -90,12 +107,18 @@ class Photographer:
         page.screenshot(path=path)
         print(path, flush=True)
 
-    def take_viewer(self, viewer: PoseViewer | MotionViewer, name: str) -> None:
-        """Take the pictures of a page of the viewer, and close it."""
+    def take_viewer(
+        self,
+        viewer: PoseViewer | MotionViewer,
+        name: str,
+        act: Callable[[Any], None] = lambda page: None,
+    ) -> None:
+        """Take the pictures of a page of the viewer, after an action on it, and close it."""
         scene = viewer.scene if isinstance(viewer, MotionViewer) else viewer
         with viewer:
             for width, height in SIZES:
                 with open_page(self.browser, viewer, (width, height)) as page:
+                    act(page)
                     for dark in (False, True):
                         scene.surroundings.set_dark(dark)
                         page.wait_for_timeout(1200)
@@ -143,6 +166,10 @@ def main() -> None:
                 viewer = MotionViewer(data)
                 viewer.seek(frame)
                 camera.take_viewer(viewer, f"{name}-play")
+            if CURVES in given.views and not data.has_figure:
+                viewer = MotionViewer(data)
+                viewer.seek(frame)
+                camera.take_viewer(viewer, f"{name}-curves", partial(show_curves, viewer))
             if PLAYER in given.views:
                 camera.take_file(partial(export_playback, data), f"{name}-player", frame)
             if REPORT in given.views and data.track is not None:

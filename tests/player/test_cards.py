@@ -71,7 +71,7 @@ def recording() -> Markers:
 def test_a_skeleton_with_its_look(hostile: Skeleton):
     card = check_card(hostile, 100e3)
     words = " ".join(card.words)
-    assert f"Skeleton {EVIL}" in words and "58" in words and "9532 vertices" in words
+    assert f"Skeleton {EVIL}" in words and "58" in words and "11220 vertices" in words
     assert card.tags.count("path") > 800  # its skin
     bare = check_card(hostile.with_visuals(None), 15e3)
     assert "drawn as sticks" in " ".join(bare.words) and bare.tags.count("path") > 15

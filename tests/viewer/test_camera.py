@@ -54,6 +54,9 @@ def test_all_is_seen_and_nothing_could_be_nearer(
     low, high = np.array([left, bottom]) + MARGIN, 1.0 - MARGIN
     assert x.min() >= low[0] - 1e-9 and y.min() >= low[1] - 1e-9
     assert x.max() <= high + 1e-9 and y.max() <= high + 1e-9
+    assert [x.min() - low[0], y.min() - low[1]] == pytest.approx(
+        [high - x.max(), high - y.max()], abs=1e-6
+    )
     fills = np.array([np.ptp(x), np.ptp(y)]) / (high - low)
     if size[0] > 0.1:
         assert fills.max() == pytest.approx(1.0, abs=1e-9)
@@ -94,6 +97,9 @@ def test_what_is_covered_is_avoided_above_it_or_beside_it():
     low = WindowSize(500.0, 500.0)
     place = Framing(points, covered=covered).place(low)
     assert 0.5 < project(points, place, low)[:, 1].min() < 0.56
+    framing = Framing(points, covered=covered)
+    framing.covered_when_low = WindowSize(400.0, 100.0)
+    assert 0.2 < project(points, framing.place(low), low)[:, 1].min() < 0.35
     # A bar of all the width leaves what is above it.
     y = project(corners, Framing(corners, covered=WindowSize(np.inf, 76.0)).place(WINDOW))[:, 1]
     assert y.min() >= 76.0 / 800.0

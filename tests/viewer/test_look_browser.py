@@ -52,6 +52,36 @@ def page(viewer: MotionViewer) -> Iterator[Any]:
         yield page
 
 
+# Where labels are on the page [px] that viser would show in a picture, and those that it shows.
+WATCH_LABELS = """() => {
+  const inner = window.exactikLabels;
+  window.exactikLabels = (mesh, camera) => {
+    const { uLabelData, uAtlas } = mesh.material.uniforms, { data } = uLabelData.value.image;
+    const places = () => {
+      const found = [], canvas = document.querySelector("canvas");
+      for (let n = 0; n < data.length; n += 4) {
+        if (data[n + 3] === 0) continue;
+        const spot = camera.position.clone().fromArray(data, n).project(camera);
+        found.push([0.5 * spot.x * canvas.clientWidth, 0.5 * spot.y * canvas.clientHeight]);
+      }
+      return found;
+    };
+    const isGround = !uAtlas && !mesh.material.depthTest, before = isGround && places();
+    inner(mesh, camera);
+    if (isGround) window.labels = { before, after: places(), shader: mesh.material.fragmentShader };
+  };
+}"""
+
+
+def count_covered(spots: list[list[float]]) -> int:
+    """Pairs of labels at spots of the page [px] that cover each other for sure."""
+    return sum(
+        abs(a[0] - b[0]) < 12.0 and abs(a[1] - b[1]) < 8.0  # [px] less than any label has
+        for k, a in enumerate(spots)
+        for b in spots[:k]
+    )
+
+
 def find_lonely_marker(viewer: MotionViewer) -> int:
     """A marker in the upper half of the window that no other one is near, and that is seen."""
     places = viewer.data.targets(viewer.frame) + viewer.scene.shift
@@ -83,6 +113,23 @@ def test_a_clicked_marker_is_named_with_its_curve(viewer: MotionViewer, page: An
     page.mouse.click(box["x"] + 0.75 * box["width"], box["y"] + 30.0)  # and goes there
     assert wait_on_page(page, lambda: abs(viewer.frame - 0.75 * len(viewer.data)) < 3.0)
     assert requests_elsewhere(page) == []
+
+
+def test_names_do_not_cover_each_other_and_suit_a_dark_page(viewer: MotionViewer, page: Any):
+    page.evaluate(WATCH_LABELS)
+    viewer.play(False)
+    for dark in (False, True):
+        viewer.scene.surroundings.set_dark(dark)
+        viewer.seek(20 + dark)
+        assert wait_on_page(
+            page,
+            lambda d=dark: page.evaluate("window.labels?.shader.includes('vec4(1.0')") is not d,
+        )
+        found = page.evaluate("window.labels")
+        assert count_covered(found["before"]) > 0
+        assert count_covered(found["after"]) == 0
+        assert 5 < len(found["after"]) < len(found["before"])
+    viewer.scene.surroundings.set_dark(False)
 
 
 def test_the_slider_scrubs_the_markers_and_the_line_of_the_strip(viewer: MotionViewer, page: Any):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -132,6 +133,22 @@ def test_a_figure_that_does_not_rest_symmetrically_is_mirrored_in_the_world():
         )
         again = figure.forward(mirror.pose(mirror.pose(q)))
         np.testing.assert_allclose(again.rotations, before.rotations, atol=1e-9)
+
+
+def test_mirrored_in_place_twice_a_figure_with_one_hip_higher_heads_where_it_did():
+    human = ik.human()
+    x, y, z = human.bones[human.bone_index("l_thigh")].offset
+    figure = human.with_bones(
+        [
+            replace(bone, offset=(x, y, z + 0.03)) if bone.name == "l_thigh" else bone
+            for bone in human.bones
+        ]
+    )
+    mirror, q = Mirror(figure), figure.neutral()
+    q[figure.dof_names.index("l_upper_arm.rx")] += 0.4
+    before = figure.forward(q)
+    again = figure.forward(mirror.pose(mirror.pose(q, in_place=True), in_place=True))
+    np.testing.assert_allclose(again.positions, before.positions, atol=1e-9)
 
 
 def test_sides_of_different_lengths_are_not_mirrored():

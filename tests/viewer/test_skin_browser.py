@@ -12,6 +12,7 @@ import pytest
 from exactik.motion import Motion
 from exactik.typing import Array
 from exactik.viewer import PoseViewer, export_playback
+from exactik.viewer.page._skin import THROUGH_OPACITY
 from exactik.viewer.playback import PlaybackData
 from tests.support.browser import (
     chromium,
@@ -55,6 +56,19 @@ TINT = """(k) => {
   for (const scene of window.scenes) scene.traverse((mesh) => {
     const colours = mesh.isSkinnedMesh && mesh.geometry.attributes.color;
     if (colours) found = [colours.getX(k), colours.getY(k), colours.getZ(k)];
+  });
+  return found;
+}"""
+
+# Opacities of skins, and whether what is drawn with them is seen, has colour, and comes first.
+DEPTHS = """() => {
+  const found = [];
+  for (const scene of window.scenes) scene.traverse((mesh) => {
+    if (!mesh.isSkinnedMesh || !mesh.material.colorWrite) return;
+    const { opacity } = mesh.material;
+    const same = mesh.parent.children.filter((o) => o !== mesh && o.geometry === mesh.geometry);
+    const isFirst = (o) => o.renderOrder < mesh.renderOrder;
+    found.push([opacity, same.map((o) => [o.visible, o.material.colorWrite, isFirst(o)])]);
   });
   return found;
 }"""
@@ -142,6 +156,18 @@ def test_limits_tint_the_skin(viewer: PoseViewer, page: Any):
         viewer.figure.paint(colours)
         viewer.server.flush()
         assert wait_for(lambda e=expected: ((page.evaluate(TINT, k) or [1, 1, 1])[1] < 0.1) == e)
+
+
+def test_the_depth_of_a_translucent_skin_is_drawn_before_its_colour(viewer: PoseViewer, page: Any):
+    """Else limbs behind limbs would shine through wherever their faces happen to come first."""
+    for look, opacity, depths in (
+        ("both", THROUGH_OPACITY, [[True, False, True]]),
+        ("skin", 1.0, [[False, False, True]]),
+    ):
+        viewer.figure.show_as(look)
+        viewer.server.flush()
+        expected = [[pytest.approx(opacity), depths]]
+        assert wait_for(lambda e=expected: page.evaluate(DEPTHS) == e), page.evaluate(DEPTHS)
 
 
 def test_sticks_are_shown_instead(viewer: PoseViewer, page: Any):

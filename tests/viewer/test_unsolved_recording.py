@@ -20,11 +20,13 @@ from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.viewer import MotionViewer, PlaybackData, UnsolvedRecording
 from exactik.viewer.page import (
     MAX_UPLOAD_BYTES,
+    NAMED_COLOUR,
     SEEK_AREA,
     Uploads,
     describe_error,
     find_round_ticks,
     make_safe_name,
+    srgb_to_linear,
     start_guarded_server,
     stop_server,
 )
@@ -40,6 +42,7 @@ from exactik.viewer.recording._scene import (
     MAX_TRAIL_SEGMENTS,
     NAMED,
     NONE,
+    OLD_COLOURS,
     find_marker_at,
     make_trails,
 )
@@ -174,6 +177,16 @@ def test_trails_of_many_markers_are_coarser(shown: MotionViewer):
         assert scene._steps * scene._stride >= round(seconds * 60.0)
     assert scene._trails is None
     scene.set_trails(0.5)
+
+
+def test_trails_begin_in_the_colour_of_their_marker_and_fade_into_the_page(shown: MotionViewer):
+    scene = shown.scene.markers.recording
+    assert scene is not None
+    for dark in (True, False):
+        scene.set_dark(dark)
+        colours = np.array(scene._trails.colors).reshape(scene._steps, -1, 2, 3)
+        assert colours[0, 0, 0].tolist() == srgb_to_linear(NAMED_COLOUR).tolist()
+        assert colours[-1, 0, 1].tolist() == srgb_to_linear(OLD_COLOURS[dark]).tolist()
 
 
 def test_a_click_means_the_marker_nearest_to_its_ray():

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import exactik as ik
+import exactik.cli._pose as pose_command
 from exactik.motion import cyclic_axes, turn_skeleton
 from exactik.viewer import MotionViewer, PoseViewer
 from exactik.viewer.page import is_request_allowed, start_guarded_server
@@ -249,3 +250,22 @@ def test_a_figure_stands_whatever_its_up_axis_and_another_takes_its_place(tmp_pa
         assert viewer.worker._thread.is_alive()
     with PoseViewer(turned, up_axis="z") as viewer:  # somebody knows better
         assert abs(np.ptp(viewer.session.pose().positions[:, 2])) < 1.0
+
+
+def test_a_robot_stands_on_its_feet_if_somebody_says_which_axis_is_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    joint = ik.Joint.revolute("x", limits=(-1.0, 1.0))
+    bones = [ik.Bone("trunk"), ik.Bone("leg", parent="trunk", offset=(0, -0.4, 0), joint=joint)]
+    path = tmp_path / "robot.urdf"
+    ik.save_skeleton(ik.Skeleton.build("robot", bones), path)
+    heights: list[float] = []
+
+    def look(viewer: PoseViewer, browser: bool) -> None:
+        heights.append(float(viewer.session.pose().point("leg")[2]))
+        viewer.close()
+
+    monkeypatch.setattr(pose_command, "serve", look)
+    for up in (None, "y"):
+        pose_command.pose(str(path), up=up)
+    assert heights == pytest.approx([0.0, -0.4])

@@ -9,6 +9,7 @@ import typer
 
 from exactik.cli._app import ANIMATE, command, err, say
 from exactik.cli._kernels import compiling
+from exactik.cli._options import UpOption
 from exactik.model import Skeleton
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def pose(
         str,
         typer.Argument(metavar="FIGURE", help=f"A skeleton file, or one of {', '.join(BUILT_IN)}."),
     ] = "human",
+    up: UpOption = None,
     port: PortOption = 0,
     browser: BrowserOption = True,
 ) -> None:
@@ -49,13 +51,14 @@ def pose(
         exactik pose human
         exactik pose hero.glb
         exactik pose panda.urdf --port 8080 --no-browser
+        exactik pose laikago.urdf --up y
     """
     from exactik.viewer import PoseViewer
 
     with compiling():
         figure = read_figure(model)
         print_look_notes(model, figure.skeleton)
-        viewer = PoseViewer(figure.skeleton, up_axis=figure.up, port=port)
+        viewer = PoseViewer(figure.skeleton, up_axis=up or figure.up, port=port)
     serve(viewer, browser)
 
 

@@ -45,14 +45,15 @@ def fit_head_sphere(skeleton: Skeleton, bone: str) -> tuple[Array, float] | None
 def find_tip(skeleton: Skeleton, bone: str) -> Point:
     """Return the end of a bone [m, bone]: the middle of its outermost markers, the top of a head.
 
-    The bone's origin if it has no markers.
+    The nose of a head with a muzzle; the bone's origin if it has no markers.
     """
     points = _marker_points(skeleton, bone)
     if len(points) == 0:
         return (0.0, 0.0, 0.0)
     distances, head = np.linalg.norm(points, axis=1), fit_head_sphere(skeleton, bone)
-    if head is not None and np.linalg.norm(head[0]) > 0.0:
-        x, y, z = (head[0] * (1.0 + head[1] / np.linalg.norm(head[0]))).tolist()
+    above = 0.0 if head is None else float(np.linalg.norm(head[0]))
+    if head is not None and above > 0.0 and above + head[1] > distances.max():
+        x, y, z = (head[0] * (1.0 + head[1] / above)).tolist()
     else:
         outermost = distances >= TIP_MARKER_SHARE * distances.max()
         x, y, z = points[outermost].mean(axis=0).tolist()

@@ -106,7 +106,9 @@ class Mirror:
             seen = sum((np.outer(o, image) for o, image in children), np.zeros((3, 3)))
             length = max((float(o @ o) for o, _ in children), default=1.0)
             frames[k] = at_rest
-            for _ in range(FRAME_ROUNDS):
+            # A root of the middle tells where the figure heads, and its children may be askew.
+            rounds = 0 if p < 0 and m == k else FRAME_ROUNDS
+            for _ in range(rounds):
                 frames[k] = _find_reflection(seen + max(REST_WEIGHT * length, TINY) * frames[k])
             if p >= 0 and other == partners[p]:
                 offset = R[p].T @ (places[k] - places[p])

@@ -1,7 +1,13 @@
 """The page in the browser: server, scene, shapes, colours; what posing and playback share."""
 
 from exactik.player import DIAMOND_MESH, SPHERE_MESH
-from exactik.viewer.page._camera import Framing, WindowSize, fit_camera, keep_in_view
+from exactik.viewer.page._camera import (
+    LOW_WINDOW_PIXELS,
+    Framing,
+    WindowSize,
+    fit_camera,
+    keep_in_view,
+)
 from exactik.viewer.page._channel import SEEK_AREA, PageChannel
 from exactik.viewer.page._client import add_driver
 from exactik.viewer.page._colours import (
@@ -10,6 +16,7 @@ from exactik.viewer.page._colours import (
     FORCE_COLOUR,
     FREE_COLOUR,
     GHOST_COLOUR,
+    GHOST_OPACITIES,
     MARKER_COLOUR,
     NAMED_COLOUR,
     PINNED_COLOUR,
@@ -65,7 +72,9 @@ __all__ = [
     "FORCE_COLOUR",
     "FREE_COLOUR",
     "GHOST_COLOUR",
+    "GHOST_OPACITIES",
     "LOOKS",
+    "LOW_WINDOW_PIXELS",
     "MARKER_COLOUR",
     "MAX_UPLOAD_BYTES",
     "NAMED_COLOUR",

@@ -8,7 +8,8 @@ angles from the axis of the camera, outwards) if
 
 which is linear in c. With R = max(p_x + r p_z) and L = max(l p_z − p_x) over all points, the sum of
 both says c_z ≥ (R + L) / (r + l): the nearest camera has the larger of that and its twin for y, and
-is in the middle of what is left to c_x and c_y.
+its c_x and c_y are where as much of the window stays empty on one side as on the other. (The middle
+of what is left to c_x would be elsewhere: a metre has more pixels near the camera than far away.)
 """
 
 from __future__ import annotations
@@ -20,15 +21,24 @@ import numpy as np
 
 from exactik.typing import Array
 
-__all__ = ["CameraPlace", "Framing", "WindowSize", "fit_camera", "keep_in_view"]
+__all__ = [
+    "LOW_WINDOW_PIXELS",
+    "CameraPlace",
+    "Framing",
+    "WindowSize",
+    "fit_camera",
+    "keep_in_view",
+]
 
 FIELD_OF_VIEW = 0.9  # [rad] vertically: 52°. viser's own 75° stretches what is near the edges
 AZIMUTH = -0.58  # [rad] from where a figure faces to the camera: from the front, to its right
 ELEVATION = 0.23  # [rad] of the camera above the horizon: the floor is seen as one
 UNMOVED_SHARE = 1e-3  # of the distance: a page rounds the place of its camera; a drag is far more
+LOW_WINDOW_PIXELS = 700  # in a window that is not higher, what covers it is made lower
 MAX_COVERED = 0.45  # of a window: in a lower one a figure is rather half hidden than tiny
 MAX_BESIDE = 0.6  # of a window's width: what is left beside more than that is a slit
 MAX_AROUND = 0.15  # of a window, on each side: in a small one a gizmo is rather cut than all tiny
+BISECTIONS = 40  # of a range of some figures' sizes: to far below a pixel
 MARGIN = 0.06  # of the window's height or width, on each side, that stays empty
 
 
@@ -75,6 +85,7 @@ class Framing:
         points: that are to be seen [m, world], (n, 3).
         azimuth: direction from them to the camera, from x towards y [rad].
         covered: at the bottom left; all of the window's width if it is wider.
+        covered_when_low: likewise, in a window of no more than `LOW_WINDOW_PIXELS`.
         around: room on each side of what is to be seen [pixels], besides a margin.
     """
 
@@ -89,12 +100,15 @@ class Framing:
             covered: at the bottom left.
             around: room on each side [pixels], such as for the gizmo of a hand.
         """
-        self.points, self.azimuth, self.covered = points, heading + AZIMUTH, covered
+        self.points, self.azimuth = points, heading + AZIMUTH
+        self.covered = self.covered_when_low = covered
         self.around = around
 
     def place(self, window: WindowSize = TYPICAL_WINDOW) -> CameraPlace:
         """Return the camera for a window: all is above what is covered, or all is right of it."""
-        wide, high = np.divide(self.covered, window).tolist()
+        is_low = window.height <= LOW_WINDOW_PIXELS
+        covered = self.covered_when_low if is_low else self.covered
+        wide, high = np.divide(covered, window).tolist()
         around = min(self.around, MAX_AROUND * min(window))
         places = [
             fit_camera(
@@ -210,8 +224,31 @@ def fit_camera(
         (most_up + most_down) / (slopes.top + slopes.bottom),
         z.max() + 1e-3,  # a single point
     )
-    across = 0.5 * (most_right - most_left - (slopes.right - slopes.left) * distance)
-    above = 0.5 * (most_up - most_down - (slopes.top - slopes.bottom) * distance)
+    depths = distance - z
+    across = _find_middle(x, depths, slopes.right, slopes.left)
+    above = _find_middle(y, depths, slopes.top, slopes.bottom)
     place = np.array([across, above, distance])
     target = np.array([across, above, 0.5 * (z.min() + z.max())])
     return CameraPlace(position=R_camera_world.T @ place, look_at=R_camera_world.T @ target)
+
+
+def _find_middle(offsets: Array, depths: Array, more: float, less: float) -> float:
+    """Return where a camera sees points with as much room on one side as on the other.
+
+    Args:
+        offsets: of the points, across the axis of the camera [m], (n,).
+        depths: of the points, before the camera, positive [m], (n,).
+        more: slope of the edge towards larger offsets.
+        less: of the other edge, outwards.
+    """
+    low, high = float(offsets.min()), float(offsets.max())
+    spread = (more + less) * float(depths.max())
+    low, high = low - spread, high + spread
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (low + high)
+        slopes = (offsets - middle) / depths
+        if more - slopes.max() < less + slopes.min():
+            low = middle
+        else:
+            high = middle
+    return 0.5 * (low + high)

@@ -2,8 +2,8 @@
 
 viser 1.1 bends meshes of one colour only. What it loads as GLB has materials and textures, but
 stands still; _driver.js moves the bones of such a file. _desk.js tells what viser does not tell,
-_timeline.js draws a timeline, and _uploads.js refuses files that are too large before they are
-sent.
+_timeline.js draws a timeline, _labels.js keeps names from covering each other, and _uploads.js
+refuses files that are too large before they are sent.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def read_page() -> bytes:
 
     path = Path(viser.__file__).parent / "client" / "build" / "index.html"
     page = add_driver(path.read_text(encoding="utf-8"))
-    for name in ("_timeline.js", "_desk.js", "_uploads.js"):
+    for name in ("_timeline.js", "_desk.js", "_uploads.js", "_labels.js"):
         page = _add_script(page, name)
     return page.encode()
 

@@ -22,6 +22,7 @@ __all__ = [
     "FORCE_COLOUR",
     "FREE_COLOUR",
     "GHOST_COLOUR",
+    "GHOST_OPACITIES",
     "JOINT_COLOUR",
     "LIMIT_COLOURS",
     "MARKER_COLOUR",
@@ -41,6 +42,9 @@ LIMIT_COLOURS = (BONE_COLOUR, (230, 159, 0), (200, 30, 30))  # inside, near a li
 FREE_COLOUR, PINNED_COLOUR, DRAGGED_COLOUR = (236, 238, 242), (0, 114, 178), (204, 80, 160)
 MARKER_COLOUR, TARGET_COLOUR = (0, 158, 115), (40, 40, 48)  # of the figure, measured
 RESIDUAL_COLOUR, GHOST_COLOUR = (204, 80, 160), (86, 140, 233)
+# Of a ghost on a light page and on a dark one, where colours shine less; through one of them
+# another must be seen.
+GHOST_OPACITIES = (0.35, 0.6)
 # Markers alone: with a name, without one, that look wrong, the chosen one.
 NAMED_COLOUR, UNNAMED_COLOUR = (0, 114, 178), (150, 155, 162)
 SUSPECT_COLOUR, CHOSEN_COLOUR = (213, 94, 0), (230, 159, 0)

@@ -9,9 +9,7 @@
   const SIGNATURE = 4544587;
   const AHEAD = 1e6; // [m] by which handles and gizmos are nearer to the pointer than they are
   const ON_TOP = 0.96; // opacity of batched meshes that are drawn before all else, such as handles
-  // [smallest steps of depth] by which ghosts are farther than they are. Reversed depths are floats
-  // of 24 digits, 1 near and 0 far: a fourth of the distance. Others are farther by metres.
-  const BEHIND = { reversed: -4e6, usual: 2e4 };
+  const FLOOR_ORDER = -1000; // before all else that is translucent
   const hook = new EventTarget();
   window.__THREE_DEVTOOLS__ = hook;
   hook.addEventListener("observe", (event) => {
@@ -19,7 +17,8 @@
     if (!scene.isScene) return;
     const before = scene.onBeforeRender;
     scene.onBeforeRender = function (...parts) {
-      drive(scene, parts[0].state.buffers.depth.getReversed?.() ? "reversed" : "usual");
+      const depths = parts[0].state.buffers.depth.getReversed?.() ? "reversed" : "usual";
+      drive(scene, parts[2], depths);
       before.apply(this, parts);
     };
   });
@@ -49,7 +48,7 @@
         object.boundingSphere = sphere;
       }
     });
-    return { bones, meshes, opacity: 1 };
+    return { bones, meshes, depths: [], opacity: 1, behind: 0 };
   }
 
   // What is drawn before all else, handles and gizmos inside a body, the pointer finds first too.
@@ -75,9 +74,25 @@
     return true;
   }
 
-  function fade(figure, opacity, depths) {
-    if (figure.opacity === opacity) return;
-    figure.opacity = opacity;
+  // Translucent figures, ghosts, are behind all that is solid, or a figure among them would be all
+  // patches; and the second of them is behind the first, so that it is seen through that wherever
+  // they are. So a ghost is as far as it is, times a power of two.
+  function pushBack(material, times, depths) {
+    const share = (1 / times).toFixed(8);
+    const place = depths === "reversed" // from 1 near to 0 far; else from -1 to 1
+      ? `gl_Position.z *= ${share};`
+      : `gl_Position.z = gl_Position.w - ${share} * (gl_Position.w - gl_Position.z);`;
+    material.onBeforeCompile = (shader) => {
+      shader.vertexShader = shader.vertexShader.replace(
+        "#include <project_vertex>", `#include <project_vertex>\n${times > 1 ? place : ""}`);
+    };
+    material.customProgramCacheKey = () => `exactik-${times}-${depths}`;
+    material.needsUpdate = true;
+  }
+
+  function fade(figure, opacity, behind, depths) {
+    if (figure.opacity === opacity && figure.behind === behind) return;
+    Object.assign(figure, { opacity, behind });
     for (const mesh of figure.meshes) {
       const material = mesh.material;
       material.userData.opacity ??= { value: material.opacity, transparent: material.transparent };
@@ -85,11 +100,50 @@
       material.opacity = own.value * opacity;
       material.transparent = own.transparent || opacity < 1;
       material.depthWrite = !own.transparent; // else limbs behind limbs would shine through
-      // Ghosts stay behind what is solid, or a figure among them would be all patches.
-      material.polygonOffset = opacity < 1;
-      material.polygonOffsetUnits = BEHIND[depths];
-      material.needsUpdate = true;
+      pushBack(material, 2 ** behind, depths);
+      layDepth(figure, mesh, behind, depths, opacity < 1 && !own.transparent);
     }
+  }
+
+  // The depth of a translucent mesh is drawn before its colour. Its faces come in any order: else
+  // some of those behind others would be drawn first and shine through, a speckle at each armpit.
+  function layDepth(figure, mesh, behind, depths, wanted) {
+    if (!mesh.exactikDepth && wanted) {
+      const depth = (mesh.exactikDepth = mesh.clone(false));
+      depth.material = mesh.material.clone();
+      depth.material.colorWrite = false;
+      depth.raycast = () => {};
+      depth.frustumCulled = false;
+      figure.depths.push(depth);
+      mesh.parent.add(depth);
+    }
+    mesh.renderOrder = wanted ? -2 * behind : 0; // what is farther first, and before all else
+    if (!mesh.exactikDepth) return;
+    mesh.exactikDepth.visible = wanted;
+    mesh.exactikDepth.renderOrder = mesh.renderOrder - 1;
+    pushBack(mesh.exactikDepth.material, 2 ** behind, depths);
+  }
+
+  // Lines of the floor are under all that is translucent, and hide none of it.
+  function layFloor(floor) {
+    floor.material.depthWrite = false;
+    floor.renderOrder = FLOOR_ORDER;
+  }
+
+  // Handles are white: on white figures only their dark rim shows where they are.
+  function drawRim(material) {
+    if (material.userData.hasRim) return;
+    material.userData.hasRim = true;
+    material.onBeforeCompile = (shader) => {
+      shader.fragmentShader = shader.fragmentShader.replace(
+        "#include <opaque_fragment>",
+        `#include <opaque_fragment>
+        float facing = abs(dot(normalize(normal), normalize(vViewPosition)));
+        gl_FragColor.rgb *= mix(0.2, 1.0, smoothstep(0.3, 0.5, facing));`,
+      );
+    };
+    material.customProgramCacheKey = () => "exactik-rim";
+    material.needsUpdate = true;
   }
 
   // Colours of the driver's instances are tints of the bones: white for none, else limits and such.
@@ -139,7 +193,7 @@
     mesh.material.color.copy(mesh.userData.colour).multiply(colours[bone.userData.exactik.bone]);
   }
 
-  function drive(scene, depths) {
+  function drive(scene, camera, depths) {
     const drivers = new Map(), roots = [], meshes = [];
     scene.traverse((object) => {
       const figure = object.userData?.exactik?.figure;
@@ -151,7 +205,11 @@
       if (object.getMatrixAt && onTop) {
         object.material.depthTest = false;
         object.renderOrder = 1000;
+        drawRim(object.material);
       }
+      const uniforms = object.material?.uniforms;
+      if (uniforms?.fadeDistance) layFloor(object);
+      if (uniforms?.uLabelData) window.exactikLabels?.(object, camera);
       if (object.material?.depthTest === false) takePointer(object);
       else if (isGrip(object)) takePointer(object, object.parent);
       else if (object.getMatrixAt) {
@@ -162,6 +220,8 @@
     });
     if (roots.length === 0) return;
     const shapes = new Set(), own = new Set();
+    let behind = 0;
+    roots.sort((one, other) => one.userData.exactik.figure - other.userData.exactik.figure);
     for (const root of roots) {
       root.exactik ??= prepare(root);
       const figure = root.exactik;
@@ -171,7 +231,9 @@
       figure.bones.forEach((bone, k) => bone.matrix.copy(driver.getMatrixAt(k)));
       root.updateMatrixWorld(true);
       tint(figure, driver);
-      fade(figure, driver.material.opacity, depths);
+      const { opacity } = driver.material;
+      fade(figure, opacity, opacity < 1 ? ++behind : 0, depths);
+      for (const mesh of figure.depths) own.add(mesh);
     }
     // viser outlines what the pointer is over as it was loaded, not as it is bent.
     for (const mesh of meshes) {

@@ -51,6 +51,11 @@ SKIN, STICKS, BOTH = LOOKS = ("skin", "sticks", "both")
 
 # Lines of the floor and of every fourth, of a light page and of a dark one.
 FLOOR_COLOURS = (((226, 229, 234), (200, 205, 213)), ((62, 67, 74), (86, 93, 102)))
+# Of the reach, from the camera, where lines of the floor fade to nothing: cameras stand three away,
+# and somebody who walks off or zooms out shall not leave the floor.
+FLOOR_FADE = 20.0
+SUN_AZIMUTH = -0.4  # [rad] from the camera: over its left shoulder, wherever a walker goes
+INNER_SHARE = 0.45  # width of sticks inside a skin over that of sticks alone: it shall be seen too
 OVERLAY_OPACITY = 0.4
 SUNK_SHARE = 0.1  # of the size: figures that reach so far below zero do not stand there
 BOX_SHARE = 0.52  # of a box's diagonal: half of it, and some room
@@ -123,14 +128,16 @@ def set_up_scene(
     scene.configure_environment_map(hdri=None)
     scene.configure_default_lights(enabled=False, cast_shadow=False)
     scene.add_light_hemisphere("/sky", ground_color=(130, 125, 120), intensity=2.0)
-    scene.add_light_directional("/sun", intensity=3.4, position=(1.0, -1.5, 2.5))
+    x, y = np.cos(framing.azimuth + SUN_AZIMUTH), np.sin(framing.azimuth + SUN_AZIMUTH)
+    scene.add_light_directional("/sun", intensity=3.4, position=(1.8 * x, 1.8 * y, 2.5))
     cell = 10.0 ** np.floor(np.log10(0.4 * reach)) * 2.5
     floor = scene.add_grid(
         floor_name,
-        width=8.0 * reach,
-        height=8.0 * reach,
         cell_size=cell,
         section_size=4.0 * cell,
+        infinite_grid=True,
+        fade_distance=FLOOR_FADE * reach,
+        fade_strength=2.0,
         shadow_opacity=0.0,
         position=(0.0, 0.0, floor_height),
     )
@@ -249,6 +256,9 @@ class FigureScene:
             self.skin.show(self.look != STICKS, self.look == BOTH)
         for part in (self.bones, self.joints):
             part.visible = self.look != SKIN
+        share = INNER_SHARE if self.look == BOTH else 1.0
+        self.bones.batched_scales = (self.limbs.scale * (share, share, 1.0)).astype(np.float32)
+        self.joints.batched_scales = (self.spheres.radius * share).astype(np.float32)
         self._place(self._pose)
 
     def _place(self, pose: Pose) -> None:

@@ -138,7 +138,7 @@
       add(key, "title", {}, `key at ${+time.toFixed(3)} s: drag to move`);
     }
     const x = toX(state.now);
-    add(svg, "line", { x1: x, x2: x, y1: 2, y2: HEIGHT - 2, stroke: "#cc50a0", "stroke-width": 2,
+    add(svg, "line", { x1: x, x2: x, y1: RULER - 2, y2: HEIGHT - 2, stroke: "#cc50a0", "stroke-width": 2,
       "pointer-events": "none" });
     buttons.play.textContent = state.playing ? "❚❚ pause" : "▶ play";
     buttons.play.title = "Space";

@@ -96,6 +96,7 @@ class MotionViewer(Viewer):
         self.panel = PlayPanel(self)
         framing = self.scene.surroundings.framing
         framing.covered = self.panel.timeline_size
+        framing.covered_when_low = self.panel.low_timeline_size
         framing.set_initial(self.server)
 
     def show_data(self, data: PlaybackData) -> None:

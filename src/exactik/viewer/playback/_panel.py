@@ -25,7 +25,7 @@ from exactik.viewer.playback._residuals import draw_legend
 from exactik.viewer.playback._scene import LIMITS, PLAIN, UNCERTAINTY
 from exactik.viewer.playback._solve_panel import SolvePanel
 from exactik.viewer.playback._uncertainty import LEGEND, describe_least_certain
-from exactik.viewer.recording import AnalogPanel, GapStrip, RecordingPanel
+from exactik.viewer.recording import AnalogPanel, GapStrip, RecordingPanel, RecordingScene
 
 if TYPE_CHECKING:
     from exactik.viewer.playback._app import MotionViewer
@@ -47,6 +47,7 @@ class PlayPanel:
     Attributes:
         bookmark: index of the bookmark that was gone to last, −1 before.
         timeline_size: what the timeline covers of the window, from its bottom left.
+        low_timeline_size: likewise, of a low window.
     """
 
     def __init__(self, viewer: MotionViewer):
@@ -65,6 +66,8 @@ class PlayPanel:
         self._add_opening(gui)
         self.recording: RecordingPanel | None = None
         scene = viewer.scene.markers.recording
+        if scene is not None:
+            viewer.scene.surroundings.on_dark(lambda dark: self._darken(scene, dark))
         if scene is not None and not self.data.has_figure:
             self.recording = RecordingPanel(gui, scene, viewer.change)
         self.solve: SolvePanel | None = None
@@ -164,6 +167,10 @@ class PlayPanel:
         """Show a sentence below the button that opens files; nothing in it is markup."""
         self.message.content = escape_markdown(sentence)
 
+    def _darken(self, scene: RecordingScene, dark: bool) -> None:
+        if dark != scene.dark:
+            self.viewer.change(lambda: scene.set_dark(dark))
+
     def _add_analog(self, gui: Any) -> None:
         self.analog: AnalogPanel | None = None
         recorded = None if self.data.recorded is None else self.data.recorded.content
@@ -254,8 +261,9 @@ class PlayPanel:
         rate = self.data.rate
         options = [f"{n + 1}. {b.title}, {b.frame / rate:.2f} s" for n, b in enumerate(bookmarks)]
         what = "worst frames" if self.data.has_figure else "suspicions"
+        one = " worst" if self.data.has_figure else ""
         with gui.add_folder(f"{what} ({len(self.data.bookmarks)})"):
-            self.worst_buttons = gui.add_button_group("", ("previous worst", "next worst"))
+            self.worst_buttons = gui.add_button_group("", (f"previous{one}", f"next{one}"))
             self.list = gui.add_dropdown(
                 "go to", [NO_BOOKMARK, *options], initial_value=NO_BOOKMARK
             )
@@ -271,7 +279,7 @@ class PlayPanel:
 
         @self.worst_buttons.on_click
         async def _(event: Any) -> None:
-            forward = event.target.value == "next worst"
+            forward = event.target.value == f"next{one}"
             go(self.bookmark + 1 if forward else max(self.bookmark, 0) - 1)
 
         @self.list.on_update
@@ -316,10 +324,12 @@ class PlayPanel:
             self.speed = gui.add_slider("speed ×", 0.1, 4.0, 0.1, 1.0)
             self.loop = gui.add_checkbox("again and again", True)
         self.window.float(x=TIMELINE_MARGIN, y=-TIMELINE_MARGIN, width=TIMELINE_PIXELS)
-        own_tab = self.data.has_figure  # of the gaps
+        strip = None if self.data.has_figure else self.strip  # else it has a tab of its own
         height = CONTROL_PIXELS + (0 if self.curve is None else self.curve.height)
-        height += 0 if self.strip is None or own_tab else self.strip.height
-        self.timeline_size = WindowSize(TIMELINE_PIXELS + TIMELINE_MARGIN, height + TIMELINE_MARGIN)
+        self.timeline_size, self.low_timeline_size = (
+            WindowSize(TIMELINE_PIXELS + TIMELINE_MARGIN, height + gaps + TIMELINE_MARGIN)
+            for gaps in ((0, 0) if strip is None else (strip.height, strip.low_height))
+        )
 
         @self.slider.on_update
         async def _(event: Any) -> None:

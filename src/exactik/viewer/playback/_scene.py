@@ -15,6 +15,7 @@ from exactik.viewer.page import (
     BOTH,
     DIAMOND_MESH,
     GHOST_COLOUR,
+    GHOST_OPACITIES,
     MARKER_COLOUR,
     RESIDUAL_COLOUR,
     SPHERE_MESH,
@@ -40,7 +41,8 @@ PATH_SAMPLES = 64  # frames that tell how far the figure goes
 SHAPE_SAMPLES = 5  # frames in which meshes and skins tell what is to be seen
 NOTHING = WindowSize(0.0, 0.0)
 FOLLOW_DISTANCE = 0.6  # of the reach: a figure that goes farther is followed
-GHOST_OPACITY = 0.28
+ASIDE_OPACITY = 0.85  # of a ghost that stands beside the figure, and need not be seen through
+ASIDE_SHARE = 0.3  # of its reach: nearer ones are in the figure
 MARKER_RADIUS = 0.009  # of the reach
 # Radius of a measured marker over that of the figure's, a diamond: where both are at one place, the
 # sphere shows in the faces of the diamond, and its corners stick out.
@@ -149,13 +151,25 @@ class GhostScene:
         """Add the k-th reference motion, below a node."""
         self.data, self.k = playback, k
         skeleton = playback.references[k].content.skeleton
-        self.figure = FigureScene(server, skeleton, f"{below}/ghost_{k}", GHOST_OPACITY)
+        self.figure = FigureScene(server, skeleton, f"{below}/ghost_{k}", GHOST_OPACITIES[False])
         self.figure.paint(np.tile(GHOST_COLOUR, (len(skeleton.bones), 1)))
         self.enabled = True
+        self._reach, self._aside, self._dark = compute_reach(skeleton), 0.0, False
 
     def set_offset(self, metres: float) -> None:
         """Move the ghost along y by so much [m]."""
         self.figure.node.position = (0.0, metres, 0.0)
+        self._aside = metres
+        self._fade()
+
+    def set_dark(self, dark: bool) -> None:
+        """Choose how much is seen of it, for a light page or for a dark one."""
+        self._dark = dark
+        self._fade()
+
+    def _fade(self) -> None:
+        is_aside = abs(self._aside) > ASIDE_SHARE * self._reach
+        self.figure.set_opacity(ASIDE_OPACITY if is_aside else GHOST_OPACITIES[self._dark])
 
     def draw(self, frame: int) -> None:
         """Move the ghost; it hides where the reference has no pose."""
@@ -276,6 +290,7 @@ class PlayScene:
         self.ghosts = [GhostScene(server, playback, k, "/take") for k in count]
         for ghost in self.ghosts:
             ghost.set_offset(playback.aside)
+            self.surroundings.on_dark(ghost.set_dark)
         self.markers = MarkerScene(server, playback, view.reach, "/take")
         self.plates: PlateScene | None = None
         if playback.recorded is not None and len(playback.recorded.content.force_plates) > 0:

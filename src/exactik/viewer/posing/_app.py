@@ -33,6 +33,7 @@ from exactik.viewer.posing.panel import Panel
 __all__ = ["PoseViewer"]
 
 TIMELINE_SIZE = WindowSize(np.inf, 76.0)  # of the bar below the scene, as _timeline.js has it
+FIRST_HINT = "Drag a ball, or the figure itself."
 
 
 class PoseViewer(Viewer):
@@ -101,6 +102,7 @@ class PoseViewer(Viewer):
             open_file=self.open_file,
         )
         self._show(session.advance())
+        self.panel.status.content = FIRST_HINT
         self.worker.start()
 
     def open_file(self, path: str | os.PathLike[str]) -> None:

@@ -1,8 +1,9 @@
 """Handles of a figure, and which of them there are from the start.
 
 Handles are chosen from the tree alone: its roots, and the end of every chain. Where an end is a
-finger or a toe, and a hand or a foot is above it, that is the handle; likewise the head of a face:
-a body is not posed by its ten fingers, or by its tongue. A robot's gripper is one handle, its tool,
+finger or a toe, and a hand or a foot is above it, that is the handle; if no bone is called so, it
+is where the fingers begin. Likewise the head of a face: a body is not posed by its ten fingers, or
+by its tongue. A robot's gripper is one handle, its tool,
 and a tool that can be turned at will is placed with its rotation.
 """
 
@@ -10,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+import numpy as np
 
 from exactik.model import Joint, Skeleton
 from exactik.player import Point, compute_reach, find_tip
@@ -21,6 +24,7 @@ __all__ = ["Handle", "choose_handles"]
 MAX_HANDLES = 32  # more cannot be told apart
 FLOOR_SHARE = 0.1  # of the figure's reach: tips so near to the lowest stand on the floor
 DIGIT_WORDS = ("finger", "thumb", "toe", "digit", "index", "mid", "ring", "pinky", "little")
+PALM_WORDS = ("palm", "metacarp")
 LIMB_WORDS, HEAD_WORDS = ("hand", "foot", "wrist", "ankle"), ("head",)
 
 
@@ -63,7 +67,7 @@ def choose_handles(skeleton: Skeleton, q: Array) -> dict[str, Handle]:
     for bone in roots:
         places[bone] = ((0.0, 0.0, 0.0), "root")
     robot, dofs = is_robot(skeleton), count_dofs_above(skeleton)
-    for bone, point in (_find_tools(skeleton) if robot else _find_chain_ends(skeleton)).items():
+    for bone, point in (_find_tools if robot else _find_body_ends)(skeleton).items():
         if bone not in places and len(places) < MAX_HANDLES:
             places[bone] = (point, "tip")
     points = {bone: pose.point(bone, point) for bone, (point, _) in places.items()}
@@ -107,6 +111,27 @@ def _find_tools(skeleton: Skeleton) -> dict[str, Point]:
     for bone, point in _find_chain_ends(skeleton).items():
         tool = tools.get(bone, bone)
         ends[tool] = point if tool == bone else find_tip(skeleton, tool)
+    return ends
+
+
+def _find_body_ends(skeleton: Skeleton) -> dict[str, Point]:
+    """Return the ends of a body's chains: bone → point in its frame [m]; fingers are one."""
+    ends = _find_chain_ends(skeleton)
+    carriers: dict[str, list[str]] = {}  # of fingers → those of its children that lead to them
+    fingers: dict[str, str] = {}
+    for chain in skeleton.chains():
+        k = len(chain) - 1
+        while k > 0 and _contains_word(chain[k], DIGIT_WORDS + PALM_WORDS):
+            k -= 1
+        if chain[-1] in ends and 0 < k < len(chain) - 1:
+            fingers[chain[-1]] = chain[k]
+            carriers.setdefault(chain[k], []).append(chain[k + 1])
+    for bone, carrier in fingers.items():
+        if len(carriers[carrier]) > 1:
+            del ends[bone]
+            first = [skeleton.bones[skeleton.bone_index(b)].offset for b in set(carriers[carrier])]
+            x, y, z = np.mean(first, axis=0).tolist()
+            ends[carrier] = (x, y, z)
     return ends
 
 

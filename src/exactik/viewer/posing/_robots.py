@@ -79,10 +79,10 @@ def choose_first_pose(skeleton: Skeleton) -> Array:
     tool = _find_only_tool(skeleton, dofs)
     is_arm = tool is not None
     limited = np.isfinite(skeleton.lower) & np.isfinite(skeleton.upper) & (skeleton.plain_q >= 0)
-    span = np.where(limited, skeleton.upper - skeleton.lower, 1.0)
-    middle = np.where(limited, 0.5 * (skeleton.lower + skeleton.upper), 0.0)
+    lower, upper = np.where(limited, skeleton.lower, -0.5), np.where(limited, skeleton.upper, 0.5)
+    middle = 0.5 * (lower + upper)
     # How far zero is inside the limits, as a share of the range.
-    room = np.where(limited, np.minimum(-skeleton.lower, skeleton.upper), np.inf) / span
+    room = np.where(limited, np.minimum(-lower, upper), np.inf) / (upper - lower)
     moved = room < (NEAR_SHARE if is_arm else -NEAR_SHARE)
     q[skeleton.plain_q[moved]] = middle[moved]
     return q if tool is None else bend_arm(skeleton, q, tool)

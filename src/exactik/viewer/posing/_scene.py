@@ -18,6 +18,7 @@ from exactik.viewer.page import (
     SPHERE_MESH,
     FigureScene,
     add_instances,
+    measure_box,
     srgb_to_linear,
 )
 from exactik.viewer.posing._bone_turn import find_moving_bone
@@ -28,7 +29,8 @@ from exactik.viewer.posing._worker import PosingWorker
 
 __all__ = ["HandleScene"]
 
-HANDLE_RADIUS = 0.025  # of the figure's reach
+HANDLE_RADIUS = 0.025  # of the figure's size: its reach, or what a folded arm is seen as
+SEEN_SHARE = 0.63  # of the diagonal of the box around a figure: a human's is as large as its reach
 
 
 class HandleScene:
@@ -52,7 +54,9 @@ class HandleScene:
         self.gizmo = Gizmo(server, session, worker, self.selected)
         if len(self.names) > 0:
             count = len(self.names)
-            radii = np.full(count, HANDLE_RADIUS * compute_reach(session.skeleton))
+            seen = float(np.linalg.norm(np.ptp(measure_box(session.pose()).points, axis=0)))
+            size = min(compute_reach(session.skeleton), SEEN_SHARE * seen)
+            radii = np.full(count, HANDLE_RADIUS * size)
             origins = np.zeros((count, 3))
             self._spheres = add_instances(
                 server, "/handles", SPHERE_MESH, origins, radii, opacity=ON_TOP_OPACITY

@@ -25,9 +25,13 @@ MAX_TRAIL_SEGMENTS = 4000  # of all markers: 96 kB a frame, which a page draws 6
 MAX_SEGMENTS_PER_TRAIL = 40  # more cannot be told apart
 MAX_LABELS = 100  # shown at first; moving one costs 0.03 ms of processor time a frame
 LABEL_SCALE = 0.8  # of viser's letters: 9.6 pixels high
+CHOSEN_LABEL_SCALE = 1.0  # the page shows the larger of two labels that would cover each other
 CHOSEN_SCALE = 1.9  # radius of the shell around the chosen marker over that of markers
 CHOSEN_OPACITY = 0.45
-OLD_COLOUR = (190, 194, 200)  # that trails fade to: seen on a light page and on a dark one
+OLD_COLOURS = (
+    (205, 210, 217),
+    (84, 91, 100),
+)  # that trails fade to, of a light page and a dark one
 TRAIL_PIXELS = 1.5  # width
 CLICK_PIXELS = 14.0  # from a marker within which a click means it; half a finger
 
@@ -80,6 +84,7 @@ class RecordingScene:
         chosen: index of the chosen marker, None if none is.
         labels: which markers have a label, one of `LABELS`; the chosen one always has.
         trail_s: how long trails are [s].
+        dark: whether trails fade into a dark page.
     """
 
     def __init__(self, server: Any, overview: RecordingOverview, radius: float, below: str = ""):
@@ -98,7 +103,7 @@ class RecordingScene:
         self.labels = NAMED if few else NONE
         self._label_nodes: dict[int, Any] = {}
         self._trails: Any = None
-        self._steps, self._stride = 0, 1
+        self._steps, self._stride, self.dark = 0, 1, False
         self._offset = np.array([0.0, 0.0, CHOSEN_SCALE * radius])
         self._shell = add_shell(
             server,
@@ -132,15 +137,20 @@ class RecordingScene:
         self._steps = -(-frames // self._stride)
         ages = np.linspace(0.0, 1.0, self._steps + 1)[:, None, None]
         fresh = np.where(self.overview.unnamed[:, None], UNNAMED_COLOUR, NAMED_COLOUR)
-        colours = (1.0 - ages) * fresh + ages * np.array(OLD_COLOUR)
+        colours = srgb_to_linear((1.0 - ages) * fresh + ages * np.array(OLD_COLOURS[self.dark]))
         pairs = np.stack([colours[:-1], colours[1:]], axis=2).reshape(-1, 2, 3)
         self._trails = self.server.scene.add_line_segments(
             f"{self._below}/trails",
             np.zeros(pairs.shape, np.float32),
-            pairs.astype(np.uint8),
+            pairs,
             thickness=TRAIL_PIXELS,
             thickness_units="screen",
         )
+
+    def set_dark(self, dark: bool) -> None:
+        """Let old ends of trails fade into a dark page, or into a light one; `draw` puts them."""
+        self.dark = dark
+        self.set_trails(self.trail_s)
 
     def draw(self, frame: int | None) -> None:
         """Show a frame of the recording, None outside of it; inside `server.atomic()`."""
@@ -175,15 +185,18 @@ class RecordingScene:
 
     def _place_label(self, marker: int, place: Array) -> None:
         node = self._label_nodes.get(marker)
+        scale = CHOSEN_LABEL_SCALE if marker == self.chosen else LABEL_SCALE
         if node is None:
             self._label_nodes[marker] = self.server.scene.add_label(
                 f"{self._below}/labels/{marker}",
                 self.overview.labels[marker],
                 position=place,
-                font_screen_scale=LABEL_SCALE,
+                font_screen_scale=scale,
                 anchor="bottom-center",
             )
             return
         node.position = place
+        if node.font_screen_scale != scale:
+            node.font_screen_scale = scale
         if not node.visible:
             node.visible = True

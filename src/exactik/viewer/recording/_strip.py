@@ -11,6 +11,7 @@ from exactik.motion import find_segments
 from exactik.report import Bins
 from exactik.typing import BoolArray
 from exactik.viewer.page import (
+    LOW_WINDOW_PIXELS,
     NAMED_COLOUR,
     SEEK_AREA,
     SUSPECT_COLOUR,
@@ -23,6 +24,7 @@ __all__ = ["GapStrip", "draw_strip"]
 
 MAX_COLUMNS = 390  # pixels between the edges of the timeline
 STRIP_PIXELS = 180  # high at most; more rows are scrolled
+LOW_STRIP_PIXELS = 64  # high in a low window, which the strip would fill
 MIN_ROW_PIXELS, MAX_ROW_PIXELS = 3, 9  # with a pixel between two: 60 markers take 180
 MARGIN_PIXELS = 16  # left and right, as of the slider above
 AXIS_PIXELS = 24  # high, below the rows
@@ -64,7 +66,20 @@ def draw_strip(overview: RecordingOverview) -> tuple[str, int]:
     style = f"margin:0 {MARGIN_PIXELS}px;max-height:{STRIP_PIXELS}px;overflow-y:auto"
     frame = "background:rgba(128,128,128,0.12)"
     rows = f'<div class="exactik-strip" style="{style};{frame}">{svg}</div>'
-    return rows + _draw_axis(frames / overview.markers.rate), shown
+    return _draw_style(height) + rows + _draw_axis(frames / overview.markers.rate), shown
+
+
+def _draw_style(height: int) -> str:
+    """Return what makes rows of a height [pixels] and their line lower in a low window, as HTML.
+
+    All rows stay in view if they were; else they are scrolled as before.
+    """
+    low = f"{min(height, LOW_STRIP_PIXELS)}px!important"
+    squeezed = f".exactik-strip svg{{height:{low}}}" if height <= STRIP_PIXELS else ""
+    return (
+        f"<style>@media (max-height:{LOW_WINDOW_PIXELS}px){{.exactik-strip{{max-height:{low}}}"
+        f".exactik-strip-line{{height:{low}}}{squeezed}}}</style>"
+    )
 
 
 def _draw_bars(flags: BoolArray, edges: Any, top: int, height: int) -> str:
@@ -95,6 +110,7 @@ class GapStrip:
 
     Attributes:
         height: of them on the page, with their axis [pixels].
+        low_height: likewise, in a low window.
     """
 
     def __init__(self, gui: Any, overview: RecordingOverview):
@@ -102,6 +118,7 @@ class GapStrip:
         self._frames = len(overview.markers)
         rows, self._height = draw_strip(overview)
         self.height = self._height + AXIS_PIXELS
+        self.low_height = min(self._height, LOW_STRIP_PIXELS) + AXIS_PIXELS
         self._shown: int | None = None
         self._cursor = gui.add_html("")
         gui.add_html(rows)

@@ -8,15 +8,18 @@ import numpy as np
 
 from exactik.model import Skeleton
 from exactik.viewer.keyframes import Key, Keyframes
-from exactik.viewer.page import GHOST_COLOUR, MARKER_COLOUR, FigureScene, add_translucent_poses
+from exactik.viewer.page import (
+    GHOST_COLOUR,
+    GHOST_OPACITIES,
+    MARKER_COLOUR,
+    FigureScene,
+    add_translucent_poses,
+)
 
 __all__ = ["ONION_CHOICES", "OnionSkins", "choose_keys"]
 
 NEIGHBOURS, ALL, NONE = ONION_CHOICES = ("neighbours", "all", "none")
 BEFORE_COLOUR, AFTER_COLOUR = GHOST_COLOUR, MARKER_COLOUR
-# Of a neighbour on a light page and on a dark one, where colours shine less; through one of them
-# the other must be seen.
-GHOST_OPACITIES = (0.35, 0.6)
 MAX_SHOWN_KEYS = 30  # more would hide each other
 SAME_TIME_S = 1e-3  # a key so near to the playhead is the pose itself
 

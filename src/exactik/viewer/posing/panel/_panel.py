@@ -113,12 +113,13 @@ class Panel:
         self._last_text = now
         errors = update.handle_errors
         worst = max(errors, key=lambda name: errors[name], default="")
-        error = f"{worst} {1e3 * errors[worst]:.1f} mm off" if worst else "nothing is held"
+        error = "nothing is held"
+        if worst:
+            error = f"{1e3 * update.seconds:.2f} ms, {worst} {1e3 * errors[worst]:.1f} mm off"
         at_limits = limits.named(self.session.skeleton)
         count = f"{len(at_limits)} at limits"
         names = f": {', '.join(at_limits[:3])}" if len(at_limits) > 0 else ""
-        text = f"{1e3 * update.seconds:.2f} ms, {error}; {count}{names}"
-        self.status.content = escape_markdown(text)
+        self.status.content = escape_markdown(f"{error}; {count}{names}")
         self.convergence.draw()
         self.joints.show(limits)
         self.show_balance()

@@ -1,0 +1,69 @@
+// Names in the scene: of those that would cover each other one is shown, and they suit dark pages.
+//
+// viser draws all labels at once. Of each it has a texel (x, y, z, visibility) that is written anew
+// for every picture, and a rectangle of its ground; _driver.js calls this after that, before they
+// are drawn. Larger labels come first, then those that were seen before, so that names do not take
+// turns while a figure moves.
+(() => {
+  const PIXELS = 40; // on the page, of a unit of viser's rectangles at its reference: 0.5 · 800 / 10
+  const GAP = 1; // [px] between two labels
+  const GROUND = "gl_FragColor = vec4(1.0, 1.0, 1.0, 0.85 * vAlpha)";
+  const INK = "gl_FragColor = vec4(0.0, 0.0, 0.0, a)";
+  const DARK_GROUND = "gl_FragColor = vec4(0.03, 0.035, 0.045, 0.8 * vAlpha)";
+  const DARK_INK = "gl_FragColor = vec4(0.9, 0.92, 0.95, a)";
+  let shown = new Set();
+
+  function paint(material, dark) {
+    if ((material.userData.isDark ?? false) === dark) return;
+    material.userData.isDark = dark;
+    material.userData.shader ??= material.fragmentShader;
+    const light = material.userData.shader;
+    material.fragmentShader = dark ? light.replace(GROUND, DARK_GROUND).replace(INK, DARK_INK) : light;
+    material.needsUpdate = true;
+  }
+
+  // Where labels are on the page [px], and how large their letters are.
+  function measure(mesh, camera) {
+    const { aLabelIndex, aRect, aParams } = mesh.geometry.attributes;
+    const { uLabelData, uViewportHeight } = mesh.material.uniforms;
+    const data = uLabelData.value.image.data, height = uViewportHeight.value;
+    const view = camera.matrixWorldInverse.elements, lens = camera.projectionMatrix.elements;
+    const boxes = [];
+    for (let n = 0; n < mesh.geometry.instanceCount; n++) {
+      const label = aLabelIndex.array[n], [x, y, z, visible] = data.subarray(4 * label, 4 * label + 4);
+      if (visible === 0 || aParams.array[2 * n] < 0.5) continue;
+      const along = (k) => view[k] * x + view[k + 4] * y + view[k + 8] * z + view[k + 12];
+      const depth = -along(2);
+      if (depth <= 0) continue;
+      const size = PIXELS * aParams.array[2 * n + 1];
+      const middle = [along(0) * lens[0] * camera.aspect, along(1) * lens[5]];
+      const [left, bottom] = middle.map((m, a) => (0.5 * height * m) / depth + size * aRect.array[4 * n + a]);
+      const [wide, high] = [2, 3].map((a) => size * aRect.array[4 * n + a]);
+      boxes.push({ label, size, left, bottom, right: left + wide, top: bottom + high });
+    }
+    return boxes;
+  }
+
+  const overlap = (a, b) => a.left < b.right + GAP && b.left < a.right + GAP &&
+    a.bottom < b.top + GAP && b.bottom < a.top + GAP;
+
+  function hideCovered(mesh, camera) {
+    const data = mesh.material.uniforms.uLabelData.value.image.data, kept = [];
+    const boxes = measure(mesh, camera);
+    const was = (box) => (shown.has(box.label) ? 0 : 1);
+    boxes.sort((a, b) => b.size - a.size || was(a) - was(b) || a.label - b.label);
+    for (const box of boxes) {
+      if (kept.some((other) => overlap(box, other))) data[4 * box.label + 3] = 0;
+      else kept.push(box);
+    }
+    shown = new Set(kept.map((box) => box.label));
+  }
+
+  window.exactikLabels = (mesh, camera) => {
+    const { uLabelData, uAtlas } = mesh.material.uniforms;
+    paint(mesh.material, document.documentElement.dataset.mantineColorScheme === "dark");
+    if (uAtlas || mesh.material.depthTest || !camera.isPerspectiveCamera) return; // letters; unused
+    hideCovered(mesh, camera);
+    uLabelData.value.needsUpdate = true;
+  };
+})();
