@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._text import join_names
+from exactik._text import join_names, make_writable
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
 from exactik.player._page import render_player_frame
@@ -59,7 +59,7 @@ def render_card(title: str, facts: Facts, picture: str, headline: str = "") -> s
         if value
     )
     sentence = f'<div style="margin:2px 0 6px">{escape(headline)}</div>' if headline else ""
-    return (
+    return make_writable(
         '<div class="exactik-card" style="display:flex;flex-wrap:wrap;gap:8px 20px;'
         'align-items:flex-start;max-width:1100px">'
         f'<div style="flex:1 1 240px;min-width:220px;font-size:13px;line-height:1.45">'

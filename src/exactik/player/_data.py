@@ -32,6 +32,7 @@ MIN_STEP = (
 )
 MAX_STEPS = 65000  # of a coordinate in 16 bits, with some to spare
 ROTATION_STEPS = 16384  # of a quaternion's component: 0.007° at most
+WRAPS = 10497, 33071, 33648  # glTF's and OpenGL's: repeat, clamp to the edge, repeat mirrored
 RIGID = 1e-6  # [m] by which a bone may move in its parent and still be taken as fixed to it
 FLOOR_SHARE = 0.35  # of the height of all that is seen: a floor at 0 may be so far off from it
 
@@ -211,7 +212,7 @@ def _encode_pose(pose: Pose, block: Block, low: Array, step: float) -> dict[str,
 
 def _choose_skin(pose: Pose, limits: LookLimits, notes: list[str]) -> list[Part]:
     """Return the look of a figure as far as it is small enough; what is left out is noted."""
-    parts = make_skin_parts(pose.skeleton)
+    parts = [part for part in make_skin_parts(pose.skeleton) if len(part.mesh.faces) > 0]
     count = sum(len(part.mesh.vertices) for part in parts)
     if count > limits.vertices:
         share = limits.vertices / count
@@ -265,5 +266,11 @@ def _encode_image(texture: Texture) -> dict[str, Any]:
     return {
         "type": texture.image_type,
         "data": base64.b64encode(texture.data).decode("ascii"),
-        "wrap": [texture.sampler.get("wrapS", 10497), texture.sampler.get("wrapT", 10497)],
+        "wrap": [_find_wrap(texture, "wrapS"), _find_wrap(texture, "wrapT")],
     }
+
+
+def _find_wrap(texture: Texture, axis: str) -> int:
+    """Return how an image goes on beyond its edge, by glTF's number: repeated unless it says so."""
+    wrap = texture.sampler.get(axis, WRAPS[0])
+    return wrap if wrap in WRAPS else WRAPS[0]

@@ -12,7 +12,7 @@ from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from exactik._text import drop_folders, file_name
+from exactik._text import drop_folders, file_name, make_writable
 from exactik.io import open_atomic
 from exactik.player import (
     CONTENT_SECURITY_POLICY,
@@ -155,7 +155,7 @@ def _render_reading(summary: Facts) -> list[str]:
 
 
 def _render_page(title: str, body: str, data: Facts) -> str:
-    return (
+    return make_writable(
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(CONTENT_SECURITY_POLICY)}">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from exactik.player import MAX_PLACE
 from exactik.typing import Array
 
 __all__ = ["CameraPlace", "Framing", "WindowSize", "fit_camera", "keep_in_view"]
@@ -89,7 +90,9 @@ class Framing:
             covered: at the bottom left.
             around: room on each side [pixels], such as for the gizmo of a hand.
         """
-        self.points, self.azimuth, self.covered = points, heading + AZIMUTH, covered
+        near = points[(np.abs(points) <= MAX_PLACE).all(axis=1)]  # by a camera's single precision
+        self.points = near if len(near) > 0 else np.zeros((1, 3))
+        self.azimuth, self.covered = heading + AZIMUTH, covered
         self.around = around
 
     def place(self, window: WindowSize = TYPICAL_WINDOW) -> CameraPlace:

@@ -124,6 +124,7 @@ def set_up_scene(
     scene.configure_default_lights(enabled=False, cast_shadow=False)
     scene.add_light_hemisphere("/sky", ground_color=(130, 125, 120), intensity=2.0)
     scene.add_light_directional("/sun", intensity=3.4, position=(1.0, -1.5, 2.5))
+    reach = reach if reach > 0.0 else 1.0  # of a figure that is one point
     cell = 10.0 ** np.floor(np.log10(0.4 * reach)) * 2.5
     floor = scene.add_grid(
         floor_name,

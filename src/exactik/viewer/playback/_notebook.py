@@ -46,4 +46,4 @@ class EmbeddedView:
 
     def _repr_html_(self) -> str:
         style = f"width:100%;height:{self.height}px;border:1px solid #ddd"
-        return f'<iframe srcdoc="{escape(self.html)}" style="{style}"></iframe>'
+        return f'<iframe srcdoc="{escape(self.html)}" style="{style}" sandbox="allow-scripts"></iframe>'
