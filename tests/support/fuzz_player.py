@@ -89,7 +89,7 @@ class PlayerFuzzer:
 
     def __init__(self, folder: Path, browser: Any = None):
         """Take a folder for the page that is looked at, and a browser, if there is one."""
-        self.page, self.browser = folder / "page.html", browser
+        self.page, self.browser = folder.resolve() / "page.html", browser
 
     def run(self, name: str) -> str:
         """Do the run of a name; return "result" or the name of the error, or raise `BrokenPage`."""

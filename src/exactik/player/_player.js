@@ -454,7 +454,7 @@ const exactikPlayer = (() => {
       more.append(toggle);
     }
     if (ghosts.length > 0) {
-      const toggle = button("ghosts", "Show or hide the other figures", () => {
+      const toggle = button(scene.ghosts_name ?? "ghosts", "Show or hide the other figures", () => {
         showGhosts = !showGhosts;
         toggle.setAttribute("aria-pressed", String(showGhosts));
         redraw();
