@@ -2,8 +2,8 @@
 
 A run makes a scene and every page that shows it: the player alone, an export of `exactik play`, a
 card of a notebook, and of a few a solved recording's report. A page must be text that can be
-written, with data that is JSON, pictures of finite numbers, and no script but its own; in a browser,
-if one is given, it opens without an error and asks nobody for anything.
+written, with data that is JSON, pictures of finite numbers, and no script but its own; in a
+browser, if one is given, it opens without an error and asks nobody for anything.
 """
 
 from __future__ import annotations

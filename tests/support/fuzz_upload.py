@@ -1,10 +1,10 @@
 """Requests for fuzzing: what a page, or somebody who is none, may send to a running viewer.
 
-A run sends to the server of `exactik pose` or `exactik play`, over its real port, an HTTP request, a
-web socket of a foreign origin, messages that are no messages, or files: sound or damaged ones, under
-names that mean harm, whole, in wrong parts, by several at once, or until the line breaks. After it
-the server answers its page, nothing is kept of what did not arrive, files are in their folder and
-few, and whoever sent a file is told of it in one sentence.
+A run sends to the server of `exactik pose` or `exactik play`, over its real port, an HTTP request,
+a web socket of a foreign origin, messages that are no messages, or files: sound or damaged ones,
+under names that mean harm, whole, in wrong parts, by several at once, or until the line breaks.
+After it the server answers its page, nothing is kept of what did not arrive, files are in their
+folder and few, and whoever sent a file is told of it in one sentence.
 """
 
 from __future__ import annotations
@@ -175,7 +175,8 @@ class UploadFuzzer:
     def describe(self) -> str:
         """Return the most that was kept at any time."""
         grown = read_memory() - self._memory
-        return f"most files {self.most_files}, {self.largest} bytes; the process grew by {grown:.0f} MiB"
+        kept = f"most files {self.most_files}, {self.largest} bytes"
+        return f"{kept}; the process grew by {grown:.0f} MiB"
 
     def _check(self, viewer: Any) -> None:
         """Look at the server: it answers, and keeps nothing that it should not."""

@@ -425,6 +425,10 @@
   }
   all(".tools, .chips").forEach((node) => { node.hidden = false; });
   window.addEventListener("resize", draw);
+  // Rows that fold out are printed; curves that fold out are many, and stay.
+  window.addEventListener("beforeprint", () => all("details").forEach((node) => {
+    if (node.querySelector("table")) node.open = true;
+  }));
   document.addEventListener("toggle", draw, true); // what was folded had no width
   charts();
   drawAll();
