@@ -21,6 +21,7 @@ from exactik.viewer.page import Uploads
 from exactik.viewer.page._upload import MAX_FILES, MAX_UPLOAD_BYTES, is_transfer_sound
 from tests.support.browser import wait_for
 from tests.support.fuzz_upload import UploadFuzzer
+from tests.support.mesh_files import write_stl
 
 RUNS = 60
 
@@ -38,6 +39,25 @@ def test_few_files_are_kept_however_small_they_are():
     kept = sorted(int(path.name) for path in uploads.folder.iterdir())
     assert kept == list(range(9, MAX_FILES + 9))
     uploads.close()
+
+
+def test_a_figure_from_a_page_refers_to_nothing_but_what_came_with_it():
+    uploads = Uploads()
+    stray = uploads.folder.parents[1] / f"stray-{uploads.folder.parent.name}.stl"
+    write_stl(stray)
+    try:
+        urdf = '<robot name="r"><link name="a"><visual><geometry><mesh filename="{}"/></geometry>'
+        urdf += "</visual></link></robot>"
+        for name in (f"../{stray.name}", f"../../{stray.name}", str(stray), f"file://{stray}"):
+            path = uploads.store("robot.urdf", urdf.format(name).encode())
+            figure = ik.load_skeleton(path)
+            assert len(figure.visuals.rigid) == 0 and len(figure.visuals.notes) == 1
+        uploads.store("own.stl", stray.read_bytes())
+        path = uploads.store("robot.urdf", urdf.format("own.stl").encode())
+        assert len(ik.load_skeleton(path).visuals.rigid) == 1
+    finally:
+        stray.unlink()
+        uploads.close()
 
 
 def test_files_may_come_from_several_threads_at_once():

@@ -56,7 +56,9 @@ class Uploads:
     def __init__(self) -> None:
         """Make the folder, which only this user can read."""
         self._temporary = tempfile.TemporaryDirectory(prefix="exactik-")
-        self.folder = Path(self._temporary.name)
+        # One level down: what a file may refer to is in its folder or the one above, which is ours.
+        self.folder = Path(self._temporary.name) / "files"
+        self.folder.mkdir()
         self._storing = threading.Lock()  # pages open files in threads
 
     def store(self, name: str, content: bytes) -> Path:
