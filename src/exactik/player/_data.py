@@ -12,7 +12,7 @@ from exactik._text import count_noun
 from exactik.model import Pose
 from exactik.player._encoding import Block, encode_normals, encode_over_time
 from exactik.player._plates import ShownPlate
-from exactik.player._scene import PlayerScene
+from exactik.player._scene import Ghost, PlayerScene
 from exactik.player._surface import (
     Part,
     make_ghost_part,
@@ -93,15 +93,18 @@ def encode_scene(
         data["figure"]["margin"] = round(float(beyond.max()), 4)
         data["figure"]["boxes"] = _measure_boxes(scene.pose, parts)
         data["floor"] = _find_floor(low - beyond[0], high + beyond[1])
-    data["ghosts"] = [
-        {
-            **_encode_pose(ghost.pose, block, low, step),
-            "present": block.add(ghost.present.astype(np.uint8)),
-            "parts": [_encode_part(make_ghost_part(ghost.pose.skeleton), block)],
-        }
-        for ghost in scene.ghosts
-    ]
+    data["ghosts"] = [_encode_ghost(ghost, block, low, step) for ghost in scene.ghosts]
     return {**data, "notes": notes, "block": block.encode()}
+
+
+def _encode_ghost(ghost: Ghost, block: Block, low: Array, step: float) -> dict[str, Any]:
+    part = make_ghost_part(ghost.pose.skeleton)
+    return {
+        **_encode_pose(ghost.pose, block, low, step),
+        "present": block.add(ghost.present.astype(np.uint8)),
+        "parts": [_encode_part(part, block)],
+        "boxes": _measure_boxes(ghost.pose, [part]),
+    }
 
 
 def _measure_beyond(pose: Pose, part: Part) -> Array:
