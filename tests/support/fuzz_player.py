@@ -66,7 +66,7 @@ EMPTY, FLAT, POINT, LINE = (
     Mesh(np.zeros((0, 3)), np.zeros((0, 3), dtype=int)),
     make_box((1.0, 1.0, 0.0)),
     make_box((0.0, 0.0, 0.0)),
-    Mesh(np.eye(3), [[0, 1, 1]]),
+    Mesh(np.eye(3), np.array([[0, 1, 1]])),
 )
 
 

@@ -282,6 +282,7 @@ class UploadFuzzer:
         """Files that are announced and never, or not as announced, sent."""
         with quiet(), connect(viewer) as page:
             button = find_button(viewer, rng)
+            start = announce(button, "a.c3d", 1)
             for _ in range(rng.choice([1, 5, 40])):
                 size = rng.choice(
                     [1, 100, 200_000, MAX_UPLOAD_BYTES, MAX_UPLOAD_BYTES + 1, 2**50, -5, 0]
