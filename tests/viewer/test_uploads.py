@@ -20,7 +20,7 @@ from exactik.viewer import MotionViewer, PoseViewer
 from exactik.viewer.page import Uploads
 from exactik.viewer.page._upload import MAX_FILES, MAX_UPLOAD_BYTES, is_transfer_sound
 from tests.support.browser import wait_for
-from tests.support.fuzz_upload import UploadFuzzer
+from tests.support.fuzz_upload import UploadFuzzer, ask, host_of
 from tests.support.mesh_files import write_stl
 
 RUNS = 60
@@ -127,3 +127,20 @@ def test_a_figure_too_large_for_any_camera_is_refused_and_the_old_one_stays(tmp_
         with pytest.raises(UsageError, match=r"reaches 1e\+20 m; nothing as far is shown"):
             viewer.open_file(tmp_path / "far.npz")
         assert viewer.panel is panel and viewer.session.skeleton.name == "human"
+
+
+@pytest.mark.parametrize(
+    ("path", "origin", "status"),
+    [
+        ("/", "", b"200"),
+        ("/", "http://[::1", b"403"),  # no address at all
+        ("/", "http://example.invalid", b"403"),
+        (f"/{'a' * 300}", "", b"404"),  # no file system takes it
+        ("/../../etc/passwd", "", b"404"),
+    ],
+)
+def test_odd_requests_are_answered_and_do_not_fail(path: str, origin: str, status: bytes):
+    with MotionViewer(ik.Markers(np.zeros((1, 1, 3)), ("A",), 30.0)) as viewer:
+        head = f"GET {path} HTTP/1.1\r\nHost: {host_of(viewer)}\r\n"
+        head += f"Origin: {origin}\r\n" if origin else ""
+        assert ask(viewer, f"{head}\r\n".encode())[9:12] == status
