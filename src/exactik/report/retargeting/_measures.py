@@ -18,7 +18,7 @@ __all__ = [
     "MAX_WRIST_PERCENT",
     "SLIDE",
     "WRIST",
-    "Finding",
+    "FaultyStretch",
     "Measures",
     "measure_retargeting",
 ]
@@ -28,7 +28,7 @@ LIMIT_TOLERANCE = 1e-6  # [rad or m] from a limit at which a coordinate touches 
 SLIDE, WRIST, JUMP = "slides", "wrist off", "jumps"
 
 
-class Finding(NamedTuple):
+class FaultyStretch(NamedTuple):
     """A stretch that needs a look.
 
     Attributes:
@@ -64,7 +64,7 @@ class Measures(NamedTuple):
     turns: Array
     source_turns: Array
     touches: dict[str, BoolArray]
-    findings: tuple[Finding, ...]
+    findings: tuple[FaultyStretch, ...]
 
 
 def measure_retargeting(result: Retargeting) -> Measures:
@@ -110,28 +110,28 @@ def _measure_slides(result: Retargeting) -> Array:
     return slides
 
 
-def _find_slides(result: Retargeting) -> list[Finding]:
+def _find_slides(result: Retargeting) -> list[FaultyStretch]:
     found = []
     for contact, stance in zip(result.contacts, _measure_stances(result), strict=True):
         if stance.max() > MAX_SLIDE_MM:
             first, last = contact.frames.first, contact.frames.last
             point = "ball of the foot" if contact.point == "ball" else "heel"
             text = f"the {contact.side} {point} slides by {stance.max():.1f} mm while it stands"
-            found.append(Finding(SLIDE, first, last, first + int(np.argmax(stance)), text))
+            found.append(FaultyStretch(SLIDE, first, last, first + int(np.argmax(stance)), text))
     return found
 
 
-def _find_wrists(wrists: dict[str, Array]) -> list[Finding]:
+def _find_wrists(wrists: dict[str, Array]) -> list[FaultyStretch]:
     found = []
     for side, errors in wrists.items():
         for first, last in find_segments(errors > MAX_WRIST_PERCENT):
             frame = first + int(np.argmax(errors[first : last + 1]))
             text = f"the {side} wrist is up to {errors[frame]:.0f} % of the arm from its place"
-            found.append(Finding(WRIST, first, last, frame, text))
+            found.append(FaultyStretch(WRIST, first, last, frame, text))
     return found
 
 
-def _find_jumps(result: Retargeting) -> list[Finding]:
+def _find_jumps(result: Retargeting) -> list[FaultyStretch]:
     found = []
     for limb, frames in result.jumps.items():
         steps = result.turn_steps[limb]
@@ -139,7 +139,7 @@ def _find_jumps(result: Retargeting) -> list[Finding]:
             own, source = np.degrees([steps.target[frame], steps.source[frame]])
             text = f"the {limb.replace('_', ' ')} turns by {own:.0f}° from one frame to the next"
             text += f", the source's by {source:.0f}°"
-            found.append(Finding(JUMP, frame, frame + 1, frame + 1, text))
+            found.append(FaultyStretch(JUMP, frame, frame + 1, frame + 1, text))
     return found
 
 

@@ -32,7 +32,7 @@ from exactik.report.retargeting._measures import (
     MAX_WRIST_PERCENT,
     SLIDE,
     WRIST,
-    Finding,
+    FaultyStretch,
     Measures,
     measure_retargeting,
 )
@@ -165,7 +165,7 @@ def _render_verdict(result: Retargeting) -> str:
     )
 
 
-def _render_findings(findings: tuple[Finding, ...], rate: float) -> str:
+def _render_findings(findings: tuple[FaultyStretch, ...], rate: float) -> str:
     if len(findings) == 0:
         return "<p>Nothing: feet stand, wrists are in their places, no limb jumps.</p>"
     rows = []
