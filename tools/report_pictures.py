@@ -1,9 +1,9 @@
-"""Pictures of a report and of a notebook's cells for the documents, taken in a real browser.
+"""Pictures of reports and of a notebook's cells for the documents, taken in a real browser.
 
     python tools/report_pictures.py [FOLDER]
 
 It takes Chromium and Playwright. The recording is simulated: a walk of which two markers of an
-ankle exchange their names for a while.
+ankle exchange their names for a while; and a walk that a child takes over.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import exactik as ik
+from exactik.report import write_retargeting_report
 from exactik.synthetic import simulate_performance, simulate_recording
 
 CHROMIUM = "/usr/bin/chromium"
@@ -34,6 +37,28 @@ def make_track() -> ik.Track:
     return ik.track(made.truth.skeleton, replace(made.markers, source="walk.c3d"))
 
 
+def make_child() -> ik.Skeleton:
+    """Return the built-in human, smaller, with shorter legs still."""
+    figure, bones = ik.human(), []
+    for bone in figure.bones:
+        share = 0.6 if bone.parent is None or bone.name[2:] in ("shin", "foot") else 0.7
+        offset = tuple(share * value for value in bone.offset)
+        bones.append(
+            ik.Bone(
+                bone.name,
+                parent=bone.parent,
+                offset=offset,
+                pre=bone.pre,
+                joint=bone.joint,
+                post=bone.post,
+            )
+        )
+    markers = {
+        name: (bone, 0.7 * np.array(point)) for name, (bone, point) in figure.markers.items()
+    }
+    return ik.Skeleton.build("child", bones, markers).with_look_of(figure)
+
+
 def take_report(browser: Any, path: Path, folder: Path) -> None:
     """Take the report, wide and narrow, after a click on its first finding."""
     for name, (size, scheme) in PAGES.items():
@@ -47,6 +72,23 @@ def take_report(browser: Any, path: Path, folder: Path) -> None:
         page.screenshot(path=folder / f"{name}.png")
         print(folder / f"{name}.png")
         page.close()
+
+
+def take_retargeting(browser: Any, folder: Path) -> None:
+    """Take the report on a walk that a figure of other proportions takes over."""
+    walk = replace(simulate_performance(4.0, rate=60.0, acts=("walk",)), source="walk.bvh")
+    child = make_child()
+    page = browser.new_page(viewport={"width": 1400, "height": 900}, color_scheme="light")
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "retargeted.html"
+        command = "exactik retarget walk.bvh --to child.npz -o child-walk.bvh --report walk.html"
+        write_retargeting_report(ik.retarget(walk, child), path, command)
+        page.goto(path.as_uri())
+        page.wait_for_function("document.documentElement.dataset.player")
+        page.wait_for_timeout(1500)
+        page.screenshot(path=folder / "retargeting-report.png")
+    print(folder / "retargeting-report.png")
+    page.close()
 
 
 def take_cells(browser: Any, track: ik.Track, folder: Path) -> None:
@@ -76,6 +118,7 @@ def main(folder: Path) -> None:
         track.report(path, command="exactik solve walk.c3d --skeleton human --report walk.html")
         take_report(browser, path, folder)
         take_cells(browser, track, folder)
+        take_retargeting(browser, folder)
         browser.close()
 
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-__all__ = ["Reason", "count_noun", "drop_folders", "file_name", "join_names", "one_line"]
+__all__ = [
+    "Reason",
+    "count_noun",
+    "drop_folders",
+    "file_name",
+    "join_names",
+    "make_writable",
+    "one_line",
+]
 
 
 class Reason(str):
@@ -76,6 +84,11 @@ def drop_folders(command: str) -> str:
         is_file = "." in name or value.startswith(("/", "~", "\\")) or value[1:2] == ":"
         shown.append(f"{option}{equals}{name if is_file and name != '' else value}")
     return shlex.join(shown)
+
+
+def make_writable(text: str) -> str:
+    """Return a text that UTF-8 can hold: names of files may have bytes that are no characters."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def one_line(text: str, max_length: int = 400) -> str:

@@ -13,7 +13,7 @@ import pytest
 
 import exactik as ik
 from exactik.model import Skeleton
-from exactik.motion import Markers, Motion
+from exactik.motion import Markers, Motion, turn_skeleton
 from exactik.synthetic import simulate_performance, simulate_recording
 
 EVIL = "<script>alert('x')</script>\"&"
@@ -114,3 +114,28 @@ def test_a_track_plays_below_its_verdict(hostile: Skeleton, recording: Markers):
     words = " ".join(card.words)
     assert solved.verdict.words in words and "mean error" in words
     assert EVIL not in card.page and "\\u003cscript>alert" in card.page
+
+
+def test_what_is_shown_stands_whichever_axis_is_up_in_its_file():
+    """Skeletons and motions that do not say what is up are turned by their shape."""
+    standing = ik.human()
+    lying = turn_skeleton(standing, "YZX")
+    assert standing._repr_html_() == standing.with_bones(standing.bones)._repr_html_()
+    q = np.tile(lying.neutral(), (2, 1))
+    places = lying.forward(lying.neutral()).markers
+    markers = Markers(places[None], tuple(lying.markers), 30.0)
+    scenes: list[Any] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "exactik.player._cards.render_still", lambda scene, **_: scenes.append(scene) or ""
+        )
+        patch.setattr(
+            "exactik.player._cards.render_player_frame", lambda scene: scenes.append(scene) or ""
+        )
+        lying._repr_html_()
+        assert "not known, shown as y" in Motion(lying, q, 30.0)._repr_html_()
+        markers._repr_html_()
+    assert len(scenes) == 3
+    for scene in scenes:
+        places = scene.measured[0] if scene.pose is None else scene.pose.positions[0]
+        assert np.argmax(np.ptp(places, axis=0)) == 2 and places[:, 2].min() > -0.1

@@ -2,6 +2,7 @@
 
     python -m tests.support.fuzz_runs FOLDER --runs 20000 --seed 1
     python -m tests.support.fuzz_runs FOLDER --again motion.bvh/own/1/37
+    python -m tests.support.fuzz_runs FOLDER --only player      # or upload, see `run_others`
 
 Whatever a mutant is, the outcome is a result or one of our own errors, a sentence that names the
 file; warnings are `FileWarning`; it takes less than two seconds and no more memory than the size of
@@ -20,7 +21,7 @@ import time
 import tracemalloc
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
@@ -227,6 +228,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="readers whose names contain this")
     parser.add_argument("--shared", type=Path, help="the folder of real files")
     given = parser.parse_args()
+    if run_others(given):
+        return
     fuzzer = Fuzzer(given.folder, given.shared)
     tracemalloc.start()
     if given.again is not None:
@@ -234,27 +237,54 @@ def main() -> None:
         return
     limit_memory()
     chosen = [reader for reader in READERS if given.only in reader.name]
-    current = os.open(given.folder / "current", os.O_RDWR | os.O_CREAT)
-    outcomes: Counter[str] = Counter()
-    failures: list[str] = []
-    for reader in chosen:
-        for run in range(-(-given.runs // len(chosen))):
-            name = fuzzer.named(reader, given.seed, run)
-            os.pwrite(current, name.ljust(100).encode(), 0)
-            faulthandler.dump_traceback_later(4 * WAIT, exit=True)
-            try:
-                outcomes[fuzzer.run(name)] += 1
-            except Wrong as error:
-                outcomes["wrong"] += 1
-                failures.append(str(error))
-                print(failures[-1][:1000], flush=True)
-    faulthandler.cancel_dump_traceback_later()
-    counts = ", ".join(f"{n} {outcome}" for outcome, n in outcomes.most_common())
-    print(f"{sum(outcomes.values())} runs of seed {given.seed}: {counts}")
+    each = range(-(-given.runs // len(chosen)))
+    names = (fuzzer.named(reader, given.seed, run) for reader in chosen for run in each)
+    wrong = run_campaign(fuzzer.run, names, given)
     print(f"slowest {fuzzer.slowest[0]:.2f} s ({fuzzer.slowest[1]})")
     print(f"largest {fuzzer.largest[0]:.0%} of the memory allowed ({fuzzer.largest[1]})")
     print(f"largest process {measure_process():.0f} MiB")
-    sys.exit(len(failures) > 0)
+    sys.exit(wrong > 0)
+
+
+def run_campaign(run: Callable[[str], str], names: Iterable[str], given: Any) -> int:
+    """Do runs one after another, print what came of them and return how many were wrong."""
+    current = os.open(given.folder / "current", os.O_RDWR | os.O_CREAT)
+    outcomes: Counter[str] = Counter()
+    for name in names:
+        os.pwrite(current, name.ljust(100).encode(), 0)
+        faulthandler.dump_traceback_later(4 * WAIT, exit=True)
+        try:
+            outcomes[run(name)] += 1
+        except AssertionError as error:
+            outcomes["wrong"] += 1
+            print(ascii(str(error))[:1000], flush=True)
+    faulthandler.cancel_dump_traceback_later()
+    counts = ", ".join(f"{n} {outcome}" for outcome, n in outcomes.most_common())
+    print(f"{sum(outcomes.values())} runs of seed {given.seed}: {counts}")
+    return outcomes["wrong"]
+
+
+def run_others(given: Any) -> bool:
+    """Do the runs of pages in a browser or of a server, and exit; False if others are asked for."""
+    kind = given.only or (given.again or "").partition("/")[0]
+    if kind not in ("player", "upload"):
+        return False
+    from tests.support.browser import chromium
+    from tests.support.fuzz_player import PlayerFuzzer
+    from tests.support.fuzz_upload import UploadFuzzer
+
+    given.folder.mkdir(parents=True, exist_ok=True)
+    names = (
+        [given.again] if given.again else [f"{kind}/{given.seed}/{k}" for k in range(given.runs)]
+    )
+    if kind == "player":
+        with chromium() as browser:
+            wrong = run_campaign(PlayerFuzzer(given.folder, browser).run, names, given)
+    else:
+        with UploadFuzzer() as fuzzer:
+            wrong = run_campaign(fuzzer.run, names, given)
+            print(fuzzer.describe())
+    sys.exit(wrong > 0)
 
 
 def measure_process() -> float:

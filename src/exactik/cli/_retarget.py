@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -74,6 +76,10 @@ def retarget(
     play: Annotated[
         bool, typer.Option("--play", help="Show the figure and its source side by side.")
     ] = False,
+    report: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Report as an HTML page, with both side by side."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Let another figure or robot take over a motion: feet stand, hands reach, limits hold.
@@ -85,16 +91,20 @@ def retarget(
         exactik retarget walk.bvh --to hero.glb -o hero-walk.glb
         exactik retarget walk.bvh --to g1.xml -o g1-walk.csv --play
         exactik retarget walk.bvh --to hero.glb --save-bones bones.json
+        exactik retarget walk.bvh --to hero.glb -o hero-walk.glb --report walk.html
     """
     from exactik.io import files_to_write
+    from exactik.report import write_retargeting_report
     from exactik.retargeting import load_mapping
     from exactik.retargeting import retarget as take_over
     from exactik.retargeting import save_mapping as write_mapping
 
-    if output is None and not play and not as_json and save_bones is None:
-        raise UsageError("nothing would be written; give -o FILE, --play, --save-bones or --json")
+    if output is None and not play and not as_json and save_bones is None and report is None:
+        raise UsageError(
+            "nothing would be written; give -o FILE, --report, --play, --save-bones or --json"
+        )
     read = [str(motion), to, *(str(path) for path in (bones, skeleton) if path is not None)]
-    (plan,) = plan_outputs([motion], output or (), None, None, read)
+    (plan,) = plan_outputs([motion], output or (), None, report, read)
     if save_bones is not None:
         files_to_write(str(save_bones), tuple(read))
     if holds_markers(str(motion)):
@@ -121,7 +131,11 @@ def retarget(
         result.motion.save(path)
     if save_bones is not None:
         write_mapping(result.correspondence, save_bones)
-    written = [str(path) for path in (*plan.targets, save_bones) if path is not None]
+    if plan.report is not None:
+        command_line = f"exactik {shlex.join(sys.argv[1:])}"
+        write_retargeting_report(result, plan.report, command_line)
+    paths = (*plan.targets, save_bones, plan.report)
+    written = [str(path) for path in paths if path is not None]
     if as_json:
         print_json({**result.to_dict(), "written": written})
     else:

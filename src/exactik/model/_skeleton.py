@@ -395,6 +395,7 @@ class Skeleton(CoordinateSpace):
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the figure at rest, and what it is made of."""
+        from exactik.pipeline import stand_up_skeleton
         from exactik.player import render_skeleton_card
 
-        return render_skeleton_card(self)
+        return render_skeleton_card(stand_up_skeleton(self))

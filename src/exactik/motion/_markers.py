@@ -111,9 +111,13 @@ class Markers:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: one frame of them, and how many are missing."""
+        from exactik.pipeline import align_up_axis, find_upright_person
         from exactik.player import render_markers_card
 
-        return render_markers_card(self)
+        shown = self
+        if self.up_axis is None and not self.missing.all():
+            shown = align_up_axis(self, "z", find_upright_person(self)).markers
+        return render_markers_card(self, shown)
 
     def __reduce__(self) -> tuple[Any, ...]:
         plain = (dict(self.others), dict(self.metadata), self.notes, self.computed)

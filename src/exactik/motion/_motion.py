@@ -74,9 +74,11 @@ class Motion:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the motion as it plays."""
+        from exactik.pipeline import find_motion_up
         from exactik.player import render_motion_card
 
-        return render_motion_card(self)
+        has_pose = bool(np.isfinite(self.q).all(axis=1).any())
+        return render_motion_card(self, find_motion_up(self) if has_pose else None)
 
     def __reduce__(self) -> tuple[Any, ...]:
         head = (self.skeleton, self.q, self.rate, self.first_frame, self.up_axis)

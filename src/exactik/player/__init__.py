@@ -20,7 +20,14 @@ from exactik.player._page import (
 )
 from exactik.player._plates import METRES_PER_NEWTON, ShownPlate, show_plates
 from exactik.player._proportions import Point, compute_reach, find_tip, fit_head_sphere
-from exactik.player._scene import MAX_MOTION_BYTES, Ghost, PlayerScene, compose_scene
+from exactik.player._scene import (
+    MAX_MOTION_BYTES,
+    MAX_PLACE,
+    Ghost,
+    PlayerScene,
+    compose_scene,
+    pose_figure,
+)
 from exactik.player._shapes import (
     DIAMOND_MESH,
     LIMB_MESH,
@@ -39,6 +46,7 @@ __all__ = [
     "DIAMOND_MESH",
     "LIMB_MESH",
     "MAX_MOTION_BYTES",
+    "MAX_PLACE",
     "METRES_PER_NEWTON",
     "NOTEBOOK_BYTES",
     "SPHERE_MESH",
@@ -60,6 +68,7 @@ __all__ = [
     "make_spheres",
     "place_limbs",
     "place_spheres",
+    "pose_figure",
     "read_player_script",
     "read_player_style",
     "render_card",

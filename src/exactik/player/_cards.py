@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._text import join_names
+from exactik._text import join_names, make_writable
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
 from exactik.player._page import render_player_frame
@@ -59,7 +60,7 @@ def render_card(title: str, facts: Facts, picture: str, headline: str = "") -> s
         if value
     )
     sentence = f'<div style="margin:2px 0 6px">{escape(headline)}</div>' if headline else ""
-    return (
+    return make_writable(
         '<div class="exactik-card" style="display:flex;flex-wrap:wrap;gap:8px 20px;'
         'align-items:flex-start;max-width:1100px">'
         f'<div style="flex:1 1 240px;min-width:220px;font-size:13px;line-height:1.45">'
@@ -143,8 +144,14 @@ def render_pose_card(
     return render_card(title, [*listed, *facts], _render_picture(scene), headline)
 
 
-def render_markers_card(markers: Markers) -> str:
-    """Return markers at the frame that has most of them, with how many are missing."""
+def render_markers_card(markers: Markers, shown: Markers | None = None) -> str:
+    """Return markers at the frame that has most of them, with how many are missing.
+
+    Args:
+        markers: what the card is about.
+        shown: the same, turned to how they are shown; as they are if None.
+    """
+    shown = markers if shown is None else shown
     missing = markers.missing
     share = missing.mean(axis=0) if len(markers) > 0 else np.zeros(len(markers.names))
     worst = [markers.names[m] for m in np.argsort(-share, kind="stable") if share[m] > 0.0]
@@ -161,23 +168,32 @@ def render_markers_card(markers: Markers) -> str:
     if len(markers) == 0 or len(markers.names) == 0:
         return render_card(title, facts, "")
     best = int(np.argmin(missing.sum(axis=1)))
-    one = markers.positions[best : best + 1]
-    scene = compose_scene(Markers(one, markers.names, markers.rate, up_axis=markers.up_axis))
+    one = shown.positions[best : best + 1]
+    scene = compose_scene(Markers(one, markers.names, markers.rate, up_axis=shown.up_axis))
     return render_card(title, facts, _render_picture(scene))
 
 
-def render_motion_card(motion: Motion) -> str:
-    """Return a motion that plays."""
+def render_motion_card(motion: Motion, up_axis: str | None = None) -> str:
+    """Return a motion that plays.
+
+    Args:
+        motion: what is shown.
+        up_axis: which axis is shown as up; that of the motion if None.
+    """
     facts = [
         _describe_time(len(motion), motion.rate),
         ("skeleton", motion.skeleton.name),
         ("degrees of freedom", str(motion.skeleton.nv)),
-        ("up axis", motion.up_axis or "not known"),
+        (
+            "up axis",
+            motion.up_axis or (f"not known, shown as {up_axis}" if up_axis else "not known"),
+        ),
     ]
     title = f"Motion {os.path.basename(motion.source.replace(chr(92), '/'))}".strip()
     if len(motion) == 0 or not np.isfinite(motion.q).all(axis=1).any():
         return render_card(title, facts, "")
-    scene = compose_scene(motion, max_bytes=NOTEBOOK_BYTES)
+    shown = replace(motion, up_axis=up_axis or motion.up_axis)
+    scene = compose_scene(shown, max_bytes=NOTEBOOK_BYTES)
     return render_card(title, facts, render_player_frame(scene))
 
 

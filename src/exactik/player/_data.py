@@ -12,7 +12,7 @@ from exactik._text import count_noun
 from exactik.model import Pose
 from exactik.player._encoding import Block, encode_normals, encode_over_time
 from exactik.player._plates import ShownPlate
-from exactik.player._scene import PlayerScene
+from exactik.player._scene import Ghost, PlayerScene
 from exactik.player._surface import (
     Part,
     make_ghost_part,
@@ -32,6 +32,7 @@ MIN_STEP = (
 )
 MAX_STEPS = 65000  # of a coordinate in 16 bits, with some to spare
 ROTATION_STEPS = 16384  # of a quaternion's component: 0.007° at most
+WRAPS = 10497, 33071, 33648  # glTF's and OpenGL's: repeat, clamp to the edge, repeat mirrored
 RIGID = 1e-6  # [m] by which a bone may move in its parent and still be taken as fixed to it
 FLOOR_SHARE = 0.35  # of the height of all that is seen: a floor at 0 may be so far off from it
 
@@ -92,15 +93,18 @@ def encode_scene(
         data["figure"]["margin"] = round(float(beyond.max()), 4)
         data["figure"]["boxes"] = _measure_boxes(scene.pose, parts)
         data["floor"] = _find_floor(low - beyond[0], high + beyond[1])
-    data["ghosts"] = [
-        {
-            **_encode_pose(ghost.pose, block, low, step),
-            "present": block.add(ghost.present.astype(np.uint8)),
-            "parts": [_encode_part(make_ghost_part(ghost.pose.skeleton), block)],
-        }
-        for ghost in scene.ghosts
-    ]
+    data["ghosts"] = [_encode_ghost(ghost, block, low, step) for ghost in scene.ghosts]
     return {**data, "notes": notes, "block": block.encode()}
+
+
+def _encode_ghost(ghost: Ghost, block: Block, low: Array, step: float) -> dict[str, Any]:
+    part = make_ghost_part(ghost.pose.skeleton)
+    return {
+        **_encode_pose(ghost.pose, block, low, step),
+        "present": block.add(ghost.present.astype(np.uint8)),
+        "parts": [_encode_part(part, block)],
+        "boxes": _measure_boxes(ghost.pose, [part]),
+    }
 
 
 def _measure_beyond(pose: Pose, part: Part) -> Array:
@@ -211,7 +215,7 @@ def _encode_pose(pose: Pose, block: Block, low: Array, step: float) -> dict[str,
 
 def _choose_skin(pose: Pose, limits: LookLimits, notes: list[str]) -> list[Part]:
     """Return the look of a figure as far as it is small enough; what is left out is noted."""
-    parts = make_skin_parts(pose.skeleton)
+    parts = [part for part in make_skin_parts(pose.skeleton) if len(part.mesh.faces) > 0]
     count = sum(len(part.mesh.vertices) for part in parts)
     if count > limits.vertices:
         share = limits.vertices / count
@@ -265,5 +269,11 @@ def _encode_image(texture: Texture) -> dict[str, Any]:
     return {
         "type": texture.image_type,
         "data": base64.b64encode(texture.data).decode("ascii"),
-        "wrap": [texture.sampler.get("wrapS", 10497), texture.sampler.get("wrapT", 10497)],
+        "wrap": [_find_wrap(texture, "wrapS"), _find_wrap(texture, "wrapT")],
     }
+
+
+def _find_wrap(texture: Texture, axis: str) -> int:
+    """Return how an image goes on beyond its edge, by glTF's number: repeated unless it says so."""
+    wrap = texture.sampler.get(axis, WRAPS[0])
+    return wrap if wrap in WRAPS else WRAPS[0]

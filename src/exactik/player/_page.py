@@ -7,6 +7,7 @@ from html import escape
 from importlib import resources
 from typing import Any
 
+from exactik._text import make_writable
 from exactik.player._data import REPORT_LIMITS, LookLimits, encode_scene
 from exactik.player._scene import PlayerScene
 from exactik.player._still import render_still
@@ -71,7 +72,7 @@ def render_player_page(
         plays: whether it plays when it is opened.
     """
     data = {**encode_scene(scene, limits=limits), "plays": plays}
-    return (
+    return make_writable(
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(CONTENT_SECURITY_POLICY)}">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
@@ -85,7 +86,7 @@ def render_player_page(
 def render_player_frame(scene: PlayerScene, *, height: int = FRAME_HEIGHT) -> str:
     """Return an element that shows the player inside another page, such as a notebook."""
     style = f"width:100%;max-width:760px;height:{height}px;border:0"
-    return (
+    return make_writable(
         f'<iframe srcdoc="{escape(render_player_page(scene))}" style="{style}" '
         f'title="{escape(scene.name)}" sandbox="allow-scripts"></iframe>'
     )

@@ -116,17 +116,19 @@ const exactikPlayer = (() => {
     // What is to be in view at frame k: corners of what the bones carry, ghosts, markers alone.
     function outline(k) {
       const points = [];
-      if (bones > 0) {
-        const T = scene.figure.poseAt(k);
-        points.push(...origins(T, bones));
-        scene.figure.boxes.forEach((box, b) => {
+      const add = (figure) => {
+        const T = figure.poseAt(k);
+        points.push(...origins(T, figure.bones.length));
+        figure.boxes.forEach((box, b) => {
           for (let c = 0; c < 8 && box.length > 0; c++) {
             const p = [0, 1, 2].map((a) => box[a + (c & (1 << a) ? 3 : 0)]);
             points.push([0, 4, 8].map((r) => T[12 * b + r] * p[0] + T[12 * b + r + 1] * p[1] + T[12 * b + r + 2] * p[2] + T[12 * b + r + 3]));
           }
         });
-      } else for (let m = 0; m < M; m++) if (scene.measuredAt(k, m)) points.push(scene.measuredAt(k, m));
-      for (const ghost of ghosts) if (ghost.present[k]) points.push(...origins(ghost.poseAt(k), ghost.bones.length));
+      };
+      if (bones > 0) add(scene.figure);
+      else for (let m = 0; m < M; m++) if (scene.measuredAt(k, m)) points.push(scene.measuredAt(k, m));
+      for (const ghost of ghosts) if (ghost.present[k]) add(ghost);
       return points;
     }
     const outlines = new Map();
@@ -454,7 +456,7 @@ const exactikPlayer = (() => {
       more.append(toggle);
     }
     if (ghosts.length > 0) {
-      const toggle = button("ghosts", "Show or hide the other figures", () => {
+      const toggle = button(scene.ghosts_name ?? "ghosts", "Show or hide the other figures", () => {
         showGhosts = !showGhosts;
         toggle.setAttribute("aria-pressed", String(showGhosts));
         redraw();

@@ -18,11 +18,13 @@ from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = [
     "MAX_MOTION_BYTES",
+    "MAX_PLACE",
     "Ghost",
     "PlayerScene",
     "choose_frames",
     "compose_scene",
     "estimate_frame_bytes",
+    "pose_figure",
 ]
 
 # Bytes of poses and markers before they are compressed, which leaves about half as text: a
@@ -31,6 +33,7 @@ MAX_MOTION_BYTES = 1_600_000
 ROTATION_BYTES, POINT_BYTES = 8, 6  # of a bone's rotation, and of a place, in a frame
 MAX_OTHERS = 40  # markers that no figure explains: more take the place of frames, and hide it
 MAX_AWAY = 2.0  # [m] from where a figure is at any time: what is farther is no marker of this room
+MAX_PLACE = 1e6  # [m or rad] of coordinates: single precision, which draws, knows 1e6 m to 6 cm
 
 
 class Ghost(NamedTuple):
@@ -55,7 +58,8 @@ class PlayerScene:
         length: of the recording [frames].
         frames: that are shown, ascending, (K,).
         pose: of the figure in them, or None without one.
-        measured: markers in them [m, world], (K, M, 3), NaN where missing; M may be 0.
+        measured: markers in them [m, world], (K, M, 3), NaN where missing, or too far away to be
+            drawn; M may be 0.
         marker_names: (M,).
         marker_bones: bone on which the figure has each marker, −1 where it has none, (M,).
         marker_points: place of each on its bone [m], (M, 3), or (K, M, 3) if it differs by frame.
@@ -76,6 +80,12 @@ class PlayerScene:
     first: int = 0
     ghosts: tuple[Ghost, ...] = ()
     plates: tuple[ShownPlate, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Leave out measured places that no picture can hold."""
+        far = np.abs(self.measured) > MAX_PLACE
+        if far.any():
+            object.__setattr__(self, "measured", np.where(far, np.nan, self.measured))
 
     @cached_property
     def model_markers(self) -> Array:
@@ -108,6 +118,14 @@ class PlayerScene:
     def index_of(self, frame: int) -> int:
         """Return which of `frames` is nearest to a frame."""
         return int(np.argmin(np.abs(self.frames - frame)))
+
+
+def pose_figure(skeleton: Skeleton, q: Array) -> Pose:
+    """Return the poses of a figure that is to be shown, of coordinates (K, nq)."""
+    far = float(np.abs(q).max(initial=0.0))
+    if far > MAX_PLACE:
+        raise UsageError(f"a coordinate of the motion is {far:.0e}; nothing as far is shown")
+    return skeleton.forward(q)
 
 
 def choose_frames(
@@ -175,7 +193,7 @@ def compose_scene(
     frames = choose_frames(count, size, (first, *wanted), max_bytes)
     # A frame without a pose shows that of the last one before it that has one.
     last = np.maximum.accumulate(np.where(there, np.arange(count), int(np.argmax(there))))
-    pose = _turn_pose(skeleton.forward(thing.q[last[frames]]), thing.up_axis)
+    pose = _turn_pose(pose_figure(skeleton, thing.q[last[frames]]), thing.up_axis)
     scene = PlayerScene(
         name=skeleton.name,
         rate=thing.rate,

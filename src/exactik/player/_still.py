@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from exactik._text import make_writable
 from exactik.model import Pose
 from exactik.player._plates import ShownPlate
 from exactik.player._scene import PlayerScene
@@ -243,7 +244,7 @@ def _draw_markers(measured: Array, model: Array) -> list[str]:
 
 
 def _wrap(inside: str, name: str, width: int, height: int) -> str:
-    return (
+    return make_writable(
         f'<svg class="still" role="img" aria-label="{escape(name)}" viewBox="0 0 {width} {height}" '
         f'fill="none" stroke-linecap="round" stroke-linejoin="round" width="{width}" '
         f'height="{height}" style="max-width:100%">{inside}</svg>'

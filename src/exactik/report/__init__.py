@@ -5,6 +5,7 @@ from exactik.report._page import render_report, write_report
 from exactik.report._playback import render_track_card
 from exactik.report._series import Bins, encode_png, error_colours, round_axis_end
 from exactik.report._summary import collect_versions, summary_of
+from exactik.report.retargeting import render_retargeting_report, write_retargeting_report
 
 __all__ = [
     "Bins",
@@ -13,8 +14,10 @@ __all__ = [
     "error_colours",
     "headline_of",
     "render_report",
+    "render_retargeting_report",
     "render_track_card",
     "round_axis_end",
     "summary_of",
     "write_report",
+    "write_retargeting_report",
 ]

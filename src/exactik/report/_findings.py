@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -10,7 +10,14 @@ from exactik.report._headline import describe_swap, format_millimetres
 from exactik.report._playback import FrameFinder
 from exactik.report._timeline import KIND_LABELS
 
-__all__ = ["render_attention", "render_frame_link", "render_suspects"]
+__all__ = [
+    "format_times",
+    "render_attention",
+    "render_frame_link",
+    "render_stretch_link",
+    "render_suspects",
+    "render_table",
+]
 
 Facts = Mapping[str, Any]
 
@@ -27,13 +34,13 @@ def render_attention(segments: Sequence[Facts], find_frame: FrameFinder) -> str:
         kind = segment["kind"]
         badge = f'<span class="badge {escape(kind)}">{KIND_LABELS.get(kind, "")}</span>'
         cells = (
-            _render_link(segment, find_frame),
-            _format_times(segment),
+            render_stretch_link(segment, find_frame),
+            format_times(segment),
             badge,
             escape(segment["text"]),
         )
         rows.append("".join(f"<td>{cell}</td>" for cell in cells))
-    return _render_table(("Frames", "Time", "What", "Why"), rows, "stretches")
+    return render_table(("Frames", "Time", "What", "Why"), rows, "stretches")
 
 
 def render_suspects(summary: Facts, find_frame: FrameFinder) -> str:
@@ -58,8 +65,8 @@ def render_suspects(summary: Facts, find_frame: FrameFinder) -> str:
         badge = f'<span class="badge {word}">{what}</span>'
         row = (
             f"<b>{names}</b>",
-            _render_link(stretch, find_frame),
-            _format_times(stretch),
+            render_stretch_link(stretch, find_frame),
+            format_times(stretch),
             badge,
             escape(text),
         )
@@ -68,10 +75,10 @@ def render_suspects(summary: Facts, find_frame: FrameFinder) -> str:
     note = f"<p>{spikes} samples stood out as spikes and had no say.</p>" if spikes > 0 else ""
     if len(cells) == 0:
         return note or "<p>No two markers seem exchanged, and none is far off for long.</p>"
-    return _render_table(("Marker", "Frames", "Time", "What", "Why"), cells, "stretches") + note
+    return render_table(("Marker", "Frames", "Time", "What", "Why"), cells, "stretches") + note
 
 
-def _render_table(heads: Sequence[str], rows: Sequence[str], kind: str = "") -> str:
+def render_table(heads: Sequence[str], rows: Sequence[str], kind: str = "") -> str:
     """Return a table; rows beyond the first `UNFOLDED_ROWS` fold out."""
     head = "".join(f"<th>{name}</th>" for name in heads)
 
@@ -89,7 +96,8 @@ def _render_table(heads: Sequence[str], rows: Sequence[str], kind: str = "") -> 
     return table(rows[:UNFOLDED_ROWS]) + fold
 
 
-def _render_link(stretch: Facts, find_frame: FrameFinder) -> str:
+def render_stretch_link(stretch: Facts, find_frame: Callable[[int, int], int]) -> str:
+    """Return a link to a stretch, with its "first" and "last" frame, that shows one of them."""
     first, last = stretch["first"], stretch["last"]
     text = f"{first}" if first == last else f"{first}–{last}"
     return render_frame_link(text, first, last, find_frame(first, last))
@@ -103,7 +111,8 @@ def render_frame_link(text: str, first: int, last: int, frame: int) -> str:
     )
 
 
-def _format_times(stretch: Facts) -> str:
+def format_times(stretch: Facts) -> str:
+    """Return when a stretch begins and ends, "start_s" and "end_s"."""
     if stretch["first"] == stretch["last"]:
         return f"{stretch['start_s']:.2f} s"
     return f"{stretch['start_s']:.2f}–{stretch['end_s']:.2f} s"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -15,7 +15,7 @@ from exactik.report._headline import (
     format_share,
 )
 
-__all__ = ["render_header"]
+__all__ = ["assemble_header", "capitalise", "render_header"]
 
 Facts = Mapping[str, Any]
 
@@ -30,13 +30,33 @@ def render_header(summary: Facts) -> str:
         count_noun(len(summary["markers"]["used"]), "marker"),
     ]
     about += [f"{summary['duration_s']:.4g} s at {summary['rate_hz']:g} Hz"]
+    return assemble_header(
+        source or summary["skeleton"], about, _render_verdict(summary), _list_numbers(summary)
+    )
+
+
+def assemble_header(
+    title: str, about: Sequence[str], verdict: str, numbers: Sequence[tuple[str, str]]
+) -> str:
+    """Return the head of a page.
+
+    Args:
+        title: what it is about.
+        about: what else tells it from others, a few words each.
+        verdict: HTML.
+        numbers: the most important ones, and what they are.
+    """
+    tiles = "".join(
+        f'<div class="tile"><b>{escape(number)}</b><span>{escape(what)}</span></div>'
+        for number, what in numbers
+    )
     return (
         '<header><div class="masthead"><p class="kicker">exactik report</p>'
         '<div class="tools" hidden><button type="button" data-do="print">print</button>'
         '<button type="button" data-do="theme">dark or light</button></div></div>'
-        f"<h1>{escape(source or summary['skeleton'])}</h1>"
-        f'<p class="about">{escape(" · ".join(about))}</p>{_render_verdict(summary)}'
-        f'<div class="tiles">{_render_tiles(summary)}</div></header>'
+        f"<h1>{escape(title)}</h1>"
+        f'<p class="about">{escape(" · ".join(about))}</p>{verdict}'
+        f'<div class="tiles">{tiles}</div></header>'
     )
 
 
@@ -44,7 +64,7 @@ def _render_verdict(summary: Facts) -> str:
     """Return the grade, large, how well it fits, and every reason in a line of its own."""
     words = summary["verdict_text"].partition(":")[0].partition(".")[0]
     rows = [
-        f'<li class="{escape(reason["severity"])}">{escape(_capitalise(reason["text"]))}</li>'
+        f'<li class="{escape(reason["severity"])}">{escape(capitalise(reason["text"]))}</li>'
         for reason in summary["reasons"]
     ]
     rows += [
@@ -79,15 +99,16 @@ def _render_fit(summary: Facts) -> str:
     )
 
 
-def _capitalise(text: str) -> str:
+def capitalise(text: str) -> str:
+    """Return a sentence with a capital, whose other letters stay as they are."""
     return text[:1].upper() + text[1:]
 
 
-def _render_tiles(summary: Facts) -> str:
-    """Return the most important numbers, large."""
+def _list_numbers(summary: Facts) -> list[tuple[str, str]]:
+    """Return the most important numbers."""
     error, segments = summary["error"], len(summary["attention"])
     speed = summary["frames_per_second"]
-    numbers = [
+    return [
         (format_millimetres(error["mean_mm"]), "mean marker error"),
         (format_millimetres(error["p95_mm"]), "95 % are within"),
         (str(segments), "stretch needs a look" if segments == 1 else "stretches need a look"),
@@ -95,10 +116,6 @@ def _render_tiles(summary: Facts) -> str:
         _limits_tile(summary),
         ("unknown" if speed is None else f"{speed:.0f}", "frames solved a second"),
     ]
-    return "".join(
-        f'<div class="tile"><b>{escape(number)}</b><span>{escape(what)}</span></div>'
-        for number, what in numbers
-    )
 
 
 def _limits_tile(summary: Facts) -> tuple[str, str]:

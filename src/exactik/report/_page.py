@@ -12,7 +12,7 @@ from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from exactik._text import drop_folders, file_name
+from exactik._text import drop_folders, file_name, make_writable
 from exactik.io import open_atomic
 from exactik.player import (
     CONTENT_SECURITY_POLICY,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from exactik.report._curves import AngleCurves
     from exactik.tracking import Track
 
-__all__ = ["render_report", "write_report"]
+__all__ = ["render_facts", "render_page", "render_report", "render_section", "write_report"]
 
 Facts = Mapping[str, Any]
 
@@ -91,28 +91,28 @@ def render_report(track: Track, command: str = "", summary: Facts | None = None)
         "player": encode_scene(scene),
     }
     sections = [
-        _render_section(
+        render_section(
             "attention", "Needs attention", render_attention(summary["attention"], find_frame)
         ),
-        _render_section(
+        render_section(
             "suspects", "Suspected swaps and ghosts", render_suspects(summary, find_frame)
         ),
-        _render_section("time", "Over time", render_timeline(track, summary, heat)),
+        render_section("time", "Over time", render_timeline(track, summary, heat)),
         *_render_angles(track, curves, charts, chosen),
-        _render_section(
+        render_section(
             "markers",
             "Error of each marker",
             _render_marker_bars(summary["error_per_marker"]),
             "Mean (bar), 95 % (pale bar) and largest distance from its place on the figure, mm.",
         ),
         *_render_reading(summary),
-        _render_section("repeat", "How it was made", _render_settings(track, summary)),
+        render_section("repeat", "How it was made", _render_settings(track, summary)),
     ]
     body = (
         f'{render_header(summary)}<aside class="playback"><div class="player" id="player">'
         f'{render_still(scene)}</div></aside><div class="content">{"".join(sections)}</div>'
     )
-    return _render_page(f"{summary['skeleton']}: exactik report", body, data)
+    return render_page(f"{summary['skeleton']}: exactik report", body, data)
 
 
 def _render_angles(
@@ -122,7 +122,7 @@ def _render_angles(
     sections, rate = [], track.markers.rate
     cycles = track.gait()
     if curves.angles is not None and len(cycles) > 0:
-        sections.append(_render_section("gait", "Gait", render_gait(cycles, curves, charts)))
+        sections.append(render_section("gait", "Gait", render_gait(cycles, curves, charts)))
     is_folded = curves.angles is not None  # then a script draws them, to keep the file small
     coordinates = render_charts(
         charts, curves, chosen, rate, COORDINATES, with_drawings=not is_folded
@@ -132,7 +132,7 @@ def _render_angles(
         "curves are pale where nothing is known."
     )
     if not is_folded:
-        return [_render_section("angles", "Coordinates of the joints", coordinates, note)]
+        return [render_section("angles", "Coordinates of the joints", coordinates, note)]
     inside = render_charts(charts, curves, chosen, rate, CLINICAL)
     unknown = [chart.name for chart in charts if chart.is_open]
     if len(unknown) > 0:
@@ -143,7 +143,7 @@ def _render_angles(
     inside += (
         f"<details><summary>Coordinates of the joints (rx, ry, rz)</summary>{coordinates}</details>"
     )
-    return [*sections, _render_section("angles", "Joint angles", inside, note)]
+    return [*sections, render_section("angles", "Joint angles", inside, note)]
 
 
 def _render_reading(summary: Facts) -> list[str]:
@@ -151,11 +151,12 @@ def _render_reading(summary: Facts) -> list[str]:
     if reading is None:
         return []
     rate = f"{summary['rate_hz']:g} Hz, {summary['frames']} frames, {summary['duration_s']:.4g} s"
-    return [_render_section("reading", "How the file was read", render_reading(reading, rate))]
+    return [render_section("reading", "How the file was read", render_reading(reading, rate))]
 
 
-def _render_page(title: str, body: str, data: Facts) -> str:
-    return (
+def render_page(title: str, body: str, data: Facts) -> str:
+    """Return a report as one file: its words, what its script needs, and the player."""
+    return make_writable(
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(CONTENT_SECURITY_POLICY)}">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
@@ -172,7 +173,8 @@ def _read_resource(name: str) -> str:
     return resources.files("exactik.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _render_section(name: str, title: str, inside: str, note: str = "") -> str:
+def render_section(name: str, title: str, inside: str, note: str = "") -> str:
+    """Return a section of a page, with a note below its title."""
     about = f'<p class="note">{escape(note)}</p>' if note else ""
     return f'<section id="{name}"><h2>{escape(title)}</h2>{about}{inside}</section>'
 
@@ -231,10 +233,10 @@ def _render_settings(track: Track, summary: Facts) -> str:
         if command
         else ("<p>It was made from Python, and no command was given.</p>")
     )
-    return f"<h3>To repeat it</h3>{code}<h3>Settings and versions</h3>{_render_facts(facts)}"
+    return f"<h3>To repeat it</h3>{code}<h3>Settings and versions</h3>{render_facts(facts)}"
 
 
-def _render_facts(facts: Mapping[str, Any]) -> str:
+def render_facts(facts: Mapping[str, Any]) -> str:
     """Return names and values, two columns; what is empty is left out."""
     rows = "".join(
         f"<tr><th>{escape(name)}</th><td>{escape(_format_value(value))}</td></tr>"

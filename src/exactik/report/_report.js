@@ -18,7 +18,7 @@
   for (const [name, s] of Object.entries(D.series)) {
     series[name] = { ...s, data: s.bits === 8 ? bytes(s.data) : words(s.data) };
   }
-  const heat = { bins: D.heat.bins, rows: D.markers.length, level: bytes(D.heat.data),
+  const heat = D.heat && { bins: D.heat.bins, rows: D.markers.length, level: bytes(D.heat.data),
     most: D.heat.most, palette: bytes(D.heat.palette) };
   const value = (name, t) => {
     const v = series[name].data[t];
@@ -211,6 +211,10 @@
 
   const mm = (v) => (Number.isNaN(v) ? "none" : `${v < 9.95 ? v.toFixed(1) : v.toFixed(0)} mm`);
   function describe(t) {
+    if (D.readout) { // of a page that is about something else than markers
+      const shown = D.readout.map((r) => ({ ...r, now: value(r.series, t) })).filter((r) => !Number.isNaN(r.now));
+      return shown.map((r) => `${r.name} ${r.now.toFixed(r.digits)}${r.unit === "°" ? "" : " "}${r.unit}`);
+    }
     const parts = [series.status.words[series.status.data[t]],
       `mean ${mm(value("mean", t))}`, `worst ${mm(value("most", t))}`];
     const gone = value("missing", t);
@@ -421,6 +425,10 @@
   }
   all(".tools, .chips").forEach((node) => { node.hidden = false; });
   window.addEventListener("resize", draw);
+  // Rows that fold out are printed; curves that fold out are many, and stay.
+  window.addEventListener("beforeprint", () => all("details").forEach((node) => {
+    if (node.querySelector("table")) node.open = true;
+  }));
   document.addEventListener("toggle", draw, true); // what was folded had no width
   charts();
   drawAll();

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Bins",
     "HeatMap",
+    "encode_16_bit",
     "encode_bytes",
     "encode_png",
     "encode_series",
@@ -143,8 +144,8 @@ def encode_series(track: Track) -> dict[str, Any]:
     mean, most = compute_frame_errors(track)
     words = sorted(set(track.status.tolist()))
     return {
-        "mean": _encode_16_bit(1e3 * mean),
-        "most": _encode_16_bit(1e3 * most),
+        "mean": encode_16_bit(1e3 * mean),
+        "most": encode_16_bit(1e3 * most),
         "missing": _encode_8_bit(find_missing(track).sum(axis=1)),
         "iterations": _encode_8_bit(track.iterations),
         "status": {**_encode_8_bit(np.searchsorted(words, track.status)), "words": words},
@@ -155,7 +156,8 @@ def _encode_8_bit(values: NDArray[Any]) -> dict[str, Any]:
     return {"scale": 1.0, "bits": 8, "data": encode_bytes(np.minimum(values, 255).astype(np.uint8))}
 
 
-def _encode_16_bit(values: Array) -> dict[str, Any]:
+def encode_16_bit(values: Array) -> dict[str, Any]:
+    """Return values of all frames ≥ 0, (T,), for the script; NaN where there is none."""
     top = float(np.nanmax(values)) if np.isfinite(values).any() else 0.0
     scale = max(top, 1e-9) / (NO_NUMBER - 1)
     whole = np.where(np.isfinite(values), np.round(np.nan_to_num(values) / scale), NO_NUMBER)

@@ -24,7 +24,18 @@ from exactik.typing import Array
 if TYPE_CHECKING:
     from exactik.tracking import Track
 
-__all__ = ["KIND_LABELS", "axis_row", "curve_path", "plot_row", "render_timeline"]
+__all__ = [
+    "KIND_LABELS",
+    "Lane",
+    "area_row",
+    "axis_row",
+    "curve_path",
+    "lanes_row",
+    "plot_row",
+    "render_timeline",
+    "render_title",
+    "render_zoom_tools",
+]
 
 Facts = Mapping[str, Any]
 
@@ -46,7 +57,7 @@ MAX_HEAT_PX = 900  # height of the heat map
 MAX_LANE_SEGMENTS = 2000  # stretches in one lane; more are joined where they are nearest
 
 
-class _Lane(NamedTuple):
+class Lane(NamedTuple):
     """A line of a plot that shows when something is the case.
 
     Attributes:
@@ -70,34 +81,41 @@ def render_timeline(track: Track, summary: Facts, heat: HeatMap) -> str:
     mean, most = (1e3 * values for values in compute_frame_errors(track))
     missing = find_missing(track)
     parts = [
-        '<div class="tools" hidden><button data-zoom="in">zoom in</button><button data-zoom="out">'
-        'zoom out</button><button data-zoom="all">whole recording</button><span>drag to zoom, '
-        "double-click for the whole</span></div>",
+        render_zoom_tools(),
         '<div class="plots">',
         axis_row(count, track.markers.rate),
     ]
     lanes = _make_attention_lanes(summary)
     if len(lanes) > 0:
         parts += [
-            _render_title("What needs a look"),
-            _lanes_row(lanes, count, "stretches to look at"),
+            render_title("What needs a look"),
+            lanes_row(lanes, count, "stretches to look at"),
         ]
     if np.isfinite(most).any():
         parts += _render_errors(track, summary, heat, mean, most)
     else:
-        parts += [_render_title("Error per frame"), "<p>No marker is seen in any frame.</p>"]
+        parts += [render_title("Error per frame"), "<p>No marker is seen in any frame.</p>"]
     parts += _render_gaps(summary, missing)
     parts += _render_limits(track, summary)
     top = round_axis_end(float(track.iterations.max(initial=1)))
     stats = summary["iterations"]
     about = f"median {stats['median']:g}, 95 % up to {stats['p95']:g}, at most {stats['max']:g}"
-    parts += [_render_title("Iterations of the last solve of each frame", escape(about))]
+    parts += [render_title("Iterations of the last solve of each frame", escape(about))]
     values = track.iterations.astype(float)
-    parts += [_area_row([("iterations", values, "area")], top, "", "iterations of each frame", 70)]
+    parts += [area_row([("iterations", values, "area")], top, "", "iterations of each frame", 70)]
     parts += [axis_row(count, track.markers.rate), "</div>"]
     first = summary["first_frame_in_file"]
     note = f"Frames are counted from 0; frame 0 is number {first} of the recording."
     return "".join(parts) + f'<p class="note">{note}</p>'
+
+
+def render_zoom_tools() -> str:
+    """Return the buttons above plots, which a script shows."""
+    return (
+        '<div class="tools" hidden><button data-zoom="in">zoom in</button><button data-zoom="out">'
+        'zoom out</button><button data-zoom="all">whole recording</button><span>drag to zoom, '
+        "double-click for the whole</span></div>"
+    )
 
 
 def _render_errors(
@@ -112,9 +130,9 @@ def _render_errors(
             f"cut off at {top:g} mm, the worst is {format_millimetres(summary['error']['max_mm'])}"
         )
     return [
-        _render_title("Error per frame", key),
-        _area_row(series, top, "mm", "error of each frame"),
-        _render_title("Error per marker and frame"),
+        render_title("Error per frame", key),
+        area_row(series, top, "mm", "error of each frame"),
+        render_title("Error per marker and frame"),
         _heat_row(heat, track.names),
     ]
 
@@ -127,33 +145,34 @@ def _choose_error_axis(mean: np.ndarray, most: np.ndarray) -> float:
     return round_axis_end(min(high, float(np.nanmax(most))))
 
 
-def _render_title(text: str, key: str = "") -> str:
+def render_title(text: str, key: str = "") -> str:
+    """Return the title of a plot, with its key, which is HTML."""
     return f'<h3>{escape(text)}<span class="keys">{key}</span></h3>'
 
 
-def _make_attention_lanes(summary: Facts) -> list[_Lane]:
+def _make_attention_lanes(summary: Facts) -> list[Lane]:
     lanes = []
     for kind, label in KIND_LABELS.items():
         runs = sorted((a["first"], a["last"]) for a in summary["attention"] if a["kind"] == kind)
         if len(runs) > 0:
-            lanes.append(_Lane(label, f"{len(runs)} ×", runs, kind))
+            lanes.append(Lane(label, f"{len(runs)} ×", runs, kind))
     swaps = [s for s in summary["swaps"] if s["verdict"] in ("likely", "repaired")]
     if len(swaps) > 0:
         runs = [(s["first"], s["last"]) for s in swaps]
-        lanes.append(_Lane("swapped", f"{len(runs)} ×", runs, "swap"))
+        lanes.append(Lane("swapped", f"{len(runs)} ×", runs, "swap"))
     return lanes
 
 
 def _render_gaps(summary: Facts, missing: np.ndarray) -> list[str]:
     gaps, names = summary["gaps"], summary["markers"]["used"]
     if len(gaps) == 0:
-        return [_render_title("Gaps"), "<p>No marker is ever missing.</p>"]
+        return [render_title("Gaps"), "<p>No marker is ever missing.</p>"]
     lanes = []
     for gap in gaps[:MAX_LANES]:
         hint = f"{gap['name']}: {count_noun(gap['gaps'], 'gap')}, longest {gap['longest_s']:.2f} s"
         runs = find_segments(missing[:, names.index(gap["name"])])
         value = format_share(gap["frames"] / max(len(missing), 1))
-        lanes.append(_Lane(gap["name"], value, runs, "gap", hint))
+        lanes.append(Lane(gap["name"], value, runs, "gap", hint))
     most, number = max(gap["longest_s"] for gap in gaps), sum(gap["gaps"] for gap in gaps)
     about = f"{count_noun(number, 'gap')} of {count_noun(len(gaps), 'marker')}"
     about += f", longest {most:.2f} s"
@@ -162,18 +181,18 @@ def _render_gaps(summary: Facts, missing: np.ndarray) -> list[str]:
     height = round_axis_end(float(missing.sum(axis=1).max()))
     curve = [("missing", missing.sum(axis=1).astype(float), "area")]
     return [
-        _render_title("Gaps", escape(about)),
-        _area_row(curve, height, "", "markers missing in each frame", 60),
-        _lanes_row(lanes, len(missing), "gaps of each marker", 14),
+        render_title("Gaps", escape(about)),
+        area_row(curve, height, "", "markers missing in each frame", 60),
+        lanes_row(lanes, len(missing), "gaps of each marker", 14),
     ]
 
 
 def _render_limits(track: Track, summary: Facts) -> list[str]:
     if summary["settings"]["limits"] != "hard":
         text = f"<p>Limits were {summary['settings']['limits']}.</p>"
-        return [_render_title("Limits touched"), text]
+        return [render_title("Limits touched"), text]
     if len(summary["limits"]) == 0:
-        return [_render_title("Limits touched"), "<p>No dof touches a limit.</p>"]
+        return [render_title("Limits touched"), "<p>No dof touches a limit.</p>"]
     lanes, names = [], track.skeleton.dof_names
     for limit in summary["limits"][:MAX_LANES]:
         ends = [
@@ -183,13 +202,13 @@ def _render_limits(track: Track, summary: Facts) -> list[str]:
         ]
         runs = find_segments(track.at_limits[:, names.index(limit["dof"])])
         hint = f"{limit['dof']}: at {' and '.join(ends)}"
-        lanes.append(_Lane(limit["dof"], format_share(limit["share"]), runs, "limit", hint))
+        lanes.append(Lane(limit["dof"], format_share(limit["share"]), runs, "limit", hint))
     about = f"{count_noun(len(summary['limits']), 'dof')}; share of the frames to the right"
     if len(summary["limits"]) > MAX_LANES:
         about += f"; the {MAX_LANES} that do most"
     return [
-        _render_title("Limits touched", escape(about)),
-        _lanes_row(lanes, len(track), "limits", 15),
+        render_title("Limits touched", escape(about)),
+        lanes_row(lanes, len(track), "limits", 15),
     ]
 
 
@@ -226,13 +245,14 @@ def curve_path(x: Array, y: Array, *, closed_at: float | None = None) -> str:
     return "".join(parts)
 
 
-def _area_row(
+def area_row(
     series: Sequence[tuple[str, Array, str]], top: float, unit: str, label: str, height: int = 110
 ) -> str:
     """Return curves over frames from 0 to `top`.
 
     Args:
-        series: name in the script's data, values of the frames (T,), "area" or "line".
+        series: name in the script's data, values of the frames (T,), "area" or "line", with
+            further classes behind it.
         top: of the axis.
         unit: of the values.
         label: what it shows, in words.
@@ -243,7 +263,7 @@ def _area_row(
     inside = [f'<path class="grid" d="M0,{y}H{count}"/>' for y in (25, 50, 75)]
     for name, values, kind in series:
         y = 100.0 * (1.0 - np.minimum(bins.most(values) / top, 1.2))
-        path = curve_path(bins.middles, y, closed_at=100.0 if kind == "area" else None)
+        path = curve_path(bins.middles, y, closed_at=100.0 if kind.startswith("area") else None)
         inside.append(
             f'<path class="{kind} {name}" data-series="{name}" data-top="{top:g}" d="{path}"/>'
         )
@@ -255,7 +275,7 @@ def _area_row(
     return plot_row(ticks, _svg(count, 100, "".join(inside), label), "", height, "curve")
 
 
-def _lanes_row(lanes: Sequence[_Lane], count: int, label: str, line: int = 20) -> str:
+def lanes_row(lanes: Sequence[Lane], count: int, label: str, line: int = 20) -> str:
     """Return one line for each lane, with its segments as bars."""
     inside = []
     for n, lane in enumerate(lanes):

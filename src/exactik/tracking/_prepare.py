@@ -158,6 +158,8 @@ def _fits_better_exchanged(
     for m, partner in ((first, second), (second, first)):
         for k in np.setdiff1d(neighbours[m], (first, second)):
             outside = np.linalg.norm(position[other_frames, m] - position[other_frames, k], axis=1)
+            if not np.isfinite(outside).any():  # never seen together outside
+                continue
             usual = np.nanmedian(outside)
             for n, j in enumerate((m, partner)):
                 offset = position[swap_frames, j] - position[swap_frames, k]

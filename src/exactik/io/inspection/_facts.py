@@ -235,7 +235,8 @@ def measure_space(positions: Array) -> tuple[tuple[Range, ...], str | None]:
     whole = positions[frames][:, present]
     if whole.shape[1] < 3:
         return space, None
-    spread = (whole - whole.mean(axis=1, keepdims=True)).mean(axis=0).std(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):  # places at 1e154 m and beyond
+        spread = (whole - whole.mean(axis=1, keepdims=True)).mean(axis=0).std(axis=0)
     order = np.argsort(spread)
     tall = spread[order[2]] > 2.0 * spread[order[1]] and spread[order[2]] > 0.1
     return space, "xyz"[order[2]] if tall else None

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from exactik.player import MAX_PLACE
 from exactik.typing import Array
 
 __all__ = [
@@ -100,7 +101,9 @@ class Framing:
             covered: at the bottom left.
             around: room on each side [pixels], such as for the gizmo of a hand.
         """
-        self.points, self.azimuth = points, heading + AZIMUTH
+        near = points[(np.abs(points) <= MAX_PLACE).all(axis=1)]  # by a camera's single precision
+        self.points = near if len(near) > 0 else np.zeros((1, 3))
+        self.azimuth = heading + AZIMUTH
         self.covered = self.covered_when_low = covered
         self.around = around
 

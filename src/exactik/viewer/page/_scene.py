@@ -130,6 +130,7 @@ def set_up_scene(
     scene.add_light_hemisphere("/sky", ground_color=(130, 125, 120), intensity=2.0)
     x, y = np.cos(framing.azimuth + SUN_AZIMUTH), np.sin(framing.azimuth + SUN_AZIMUTH)
     scene.add_light_directional("/sun", intensity=3.4, position=(1.8 * x, 1.8 * y, 2.5))
+    reach = reach if reach > 0.0 else 1.0  # of a figure that is one point
     cell = 10.0 ** np.floor(np.log10(0.4 * reach)) * 2.5
     floor = scene.add_grid(
         floor_name,

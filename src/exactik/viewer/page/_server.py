@@ -115,7 +115,10 @@ def is_request_allowed(
     name = host.lower().rpartition(":")[0] if not host.endswith("]") and ":" in host else host
     if hosts is not None and name.lower() not in hosts:
         return False
-    return len(origins) == 0 or urlsplit(origins[0]).netloc.lower() == host.lower()
+    try:
+        return len(origins) == 0 or urlsplit(origins[0]).netloc.lower() == host.lower()
+    except ValueError:  # no address at all, such as "http://[::1"
+        return False
 
 
 def _make_request_check(
@@ -132,8 +135,11 @@ def _make_request_check(
         is_socket = headers.get("Upgrade") == "websocket"
         if not is_socket and request.path.partition("?")[0] in ("/", "/index.html"):
             return make_page_response()
-        response = None if answer is None else answer(connection, request)
-        return await response if inspect.isawaitable(response) else response
+        try:
+            response = None if answer is None else answer(connection, request)
+            return await response if inspect.isawaitable(response) else response
+        except (OSError, ValueError):  # a path that no file system takes
+            return connection.respond(HTTPStatus.NOT_FOUND, "No such page.\n")
 
     return check_request
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,10 @@ MAX_UPLOAD_BYTES = 256 << 20
 """Of a file, and of all that arrive at once. Twenty minutes of 60 markers at 200 Hz are 230 MB as
 C3D; while it arrives a file is in memory twice. What is larger is for the command line."""
 MAX_NAME_LENGTH = 120  # characters; file systems take 255 bytes
+MAX_FILES = 64  # that are kept: a scene is a few, and a page may send many that are empty
+MAX_TRANSFERS = 16  # that arrive at once: a page sends one at a time
+MAX_SENT_NAME = 1000  # characters of a name as it is sent
+MIN_PART_BYTES = 1 << 16  # of a part, on average: pages send half a MiB in each
 _UNSAFE = re.compile(r"[^\w .()+=@,-]")
 
 
@@ -51,24 +56,28 @@ class Uploads:
     def __init__(self) -> None:
         """Make the folder, which only this user can read."""
         self._temporary = tempfile.TemporaryDirectory(prefix="exactik-")
-        self.folder = Path(self._temporary.name)
+        # One level down: what a file may refer to is in its folder or the one above, which is ours.
+        self.folder = Path(self._temporary.name) / "files"
+        self.folder.mkdir()
+        self._storing = threading.Lock()  # pages open files in threads
 
     def store(self, name: str, content: bytes) -> Path:
-        """Write a file, over one of the same name; others go, the oldest first, if it is too much.
+        """Write a file, over one of the same name; others go, oldest first, if they are too many.
 
         Args:
             name: as the page says; only what is safe of it is used.
             content: of the file.
         """
         path = self.folder / make_safe_name(name)
-        path.unlink(missing_ok=True)
-        kept = sorted(self.folder.iterdir(), key=lambda file: file.stat().st_mtime_ns)
-        total = len(content) + sum(file.stat().st_size for file in kept)
-        for file in kept:
-            if total > MAX_UPLOAD_BYTES:
-                total -= file.stat().st_size
-                file.unlink()
-        path.write_bytes(content)
+        with self._storing:
+            path.unlink(missing_ok=True)
+            kept = sorted(self.folder.iterdir(), key=lambda file: file.stat().st_mtime_ns)
+            total = len(content) + sum(file.stat().st_size for file in kept)
+            for n, file in enumerate(kept):
+                if total > MAX_UPLOAD_BYTES or len(kept) - n >= MAX_FILES:
+                    total -= file.stat().st_size
+                    file.unlink()
+            path.write_bytes(content)
         return path
 
     def close(self) -> None:
@@ -120,7 +129,7 @@ def add_open_button(
 
 
 def limit_uploads(server: Any) -> None:
-    """Let a viser server refuse files that are too large, or larger than they were said to be."""
+    """Let a viser server refuse files that are too large, or not sent as they were said to be."""
     from viser import _messages as messages
 
     gui = server.gui
@@ -129,21 +138,24 @@ def limit_uploads(server: Any) -> None:
 
     def check_start(client: int, message: Any) -> None:
         arriving = sum(state["total_bytes"] for state in [*states.values()])
-        if not 0 <= message.size_bytes <= MAX_UPLOAD_BYTES - arriving:
+        if not is_transfer_sound(message):
+            return
+        if message.size_bytes > MAX_UPLOAD_BYTES - arriving or len(states) >= MAX_TRANSFERS:
             handle = server.get_clients().get(client)
             if handle is not None:
-                handle.add_notification(
-                    "Not opened", describe_too_large(message.filename, message.size_bytes)
-                )
+                text = describe_refusal(message.filename, message.size_bytes)
+                handle.add_notification("Not opened", text)
             return
         start(client, message)
 
     def check_part(client: int, message: Any) -> None:
-        state = states.get(message.transfer_uuid)
-        if state is None:
+        id, content = message.transfer_uuid, message.content
+        state = states.get(id) if isinstance(id, str) else None
+        if state is None or state["client_id"] != client:
             return
-        if state["transferred_bytes"] + len(message.content) > state["total_bytes"]:
-            states.pop(message.transfer_uuid, None)
+        is_sound = isinstance(content, bytes) and isinstance(message.part_index, int)
+        if not is_sound or state["transferred_bytes"] + len(content) > state["total_bytes"]:
+            states.pop(id, None)
             return
         part(client, message)
 
@@ -156,8 +168,22 @@ def limit_uploads(server: Any) -> None:
         interface.register_handler(kind, ours)
 
 
-def describe_too_large(name: str, size: int) -> str:
+def is_transfer_sound(message: Any) -> bool:
+    """Return whether what announces a file is what a page sends: no message is checked by viser."""
+    names = (message.source_component_uuid, message.transfer_uuid, message.filename)
+    names += (message.mime_type,)
+    size, parts = message.size_bytes, message.part_count
+    return (
+        all(isinstance(name, str) and len(name) <= MAX_SENT_NAME for name in names)
+        and size >= 0
+        and (size > 0) <= parts <= -(-size // MIN_PART_BYTES)
+    )
+
+
+def describe_refusal(name: str, size: int) -> str:
     """Return why a file of so many bytes is not opened."""
+    if size <= MAX_UPLOAD_BYTES:
+        return f"{one_line(name)} has to wait: other files are still arriving."
     return (
         f"{one_line(name)} has {size / 1e6:.0f} MB; a page opens files of up to "
         f"{MAX_UPLOAD_BYTES / 1e6:.0f} MB. Give it to the command instead: exactik play FILE."

@@ -135,6 +135,10 @@ class MotionViewer(Viewer):
             self.figures = (*self.figures, *([] if opened.figure is None else [opened.figure]))
             raise FileError(path, "holds a figure and no motion; open markers to solve with it")
 
+    def say(self, sentence: str) -> None:
+        """Show a sentence below the button that opens files, on whatever is shown by then."""
+        self.change(lambda: self.panel.say(sentence))
+
     async def _click(self, event: Any) -> None:
         if self.panel.recording is not None:
             places = self.data.targets(self.frame) + self.scene.shift

@@ -138,8 +138,10 @@ class PlaybackData:
         played = thing.motion if isinstance(thing, Track) else thing
         up = find_motion_up(played)
         motion: Motion = turn_to_up(replace(played, up_axis=up), "z")
-        if not np.isfinite(motion.q).all(axis=1).any():
-            raise UsageError("the motion has no frame to show")
+        for shown in (motion, *references):
+            if not np.isfinite(shown.q).all(axis=1).any():
+                which = "the motion" if shown is motion else "a motion beside it"
+                raise UsageError(f"{which} has no frame to show")
         aligned = tuple(TimeAligned.align(motion, stand_up(other)) for other in references)
         recorded = None
         if markers is not None:

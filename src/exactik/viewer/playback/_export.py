@@ -20,6 +20,7 @@ from exactik.player import (
     LookLimits,
     PlayerScene,
     ShownPlate,
+    pose_figure,
     render_player_page,
     show_plates,
 )
@@ -96,7 +97,7 @@ def _compose_player_scene(playback: PlaybackData, frames: IntArray) -> PlayerSce
     pose = None
     if playback.has_figure:
         shown = [playback.frame_with_pose(int(frame)) for frame in frames]
-        pose = playback.skeleton.forward(playback.figure_motion.q[shown])
+        pose = pose_figure(playback.skeleton, playback.figure_motion.q[shown])
     names = () if playback.recorded is None else playback.recorded.content.names
     bones, points = _place_markers(playback, names, frames)
     return PlayerScene(
@@ -154,7 +155,7 @@ def _make_ghost(playback: PlaybackData, timed: TimeAligned, frames: IntArray) ->
     present = np.array([t is not None and bool(np.isfinite(q[t]).all()) for t in at])
     any_pose = int(np.argmax(np.isfinite(q).all(axis=1)))
     rows = [t if there else any_pose for t, there in zip(at, present, strict=True)]
-    pose = timed.content.skeleton.forward(q[rows])
+    pose = pose_figure(timed.content.skeleton, q[rows])
     to_the_left = np.array([0.0, playback.aside, 0.0])
     return Ghost(Pose(pose.skeleton, pose.positions + to_the_left, pose.rotations), present)
 

@@ -46,4 +46,5 @@ class EmbeddedView:
 
     def _repr_html_(self) -> str:
         style = f"width:100%;height:{self.height}px;border:1px solid #ddd"
-        return f'<iframe srcdoc="{escape(self.html)}" style="{style}"></iframe>'
+        page = escape(self.html)
+        return f'<iframe srcdoc="{page}" style="{style}" sandbox="allow-scripts"></iframe>'

@@ -159,7 +159,7 @@ class PlayPanel:
             "open a file…",
             SHOWN_SUFFIXES,
             self.viewer.open_file,
-            self.say,
+            self.viewer.say,
         )
         self.message = gui.add_markdown("")
 

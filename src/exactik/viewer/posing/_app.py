@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from exactik.errors import UsageError
 from exactik.model import Skeleton
 from exactik.pipeline import read_skeleton, stand_up_skeleton
-from exactik.player import compute_reach
+from exactik.player import MAX_PLACE, compute_reach
 from exactik.viewer.page import (
     FigureScene,
     Framing,
@@ -71,6 +72,7 @@ class PoseViewer(Viewer):
         """
         skeleton = stand_up_skeleton(skeleton, up_axis)
         session = PosingSession(skeleton, q)
+        _require_near(session)
         _warm_up(skeleton)
         label = f"exactik: {skeleton.name}"
         super().__init__(start_guarded_server(host, port, expose=expose, label=label), host)
@@ -100,6 +102,7 @@ class PoseViewer(Viewer):
             self.balance,
             uploads=self.uploads,
             open_file=self.open_file,
+            say=self._say,
         )
         self._show(session.advance())
         self.panel.status.content = FIRST_HINT
@@ -110,6 +113,7 @@ class PoseViewer(Viewer):
         loaded = read_skeleton(os.fspath(path))
         skeleton = stand_up_skeleton(loaded.skeleton, loaded.up)
         session = PosingSession(skeleton)
+        _require_near(session)
         _warm_up(skeleton)
         with self._replacing:
             self._stop_posing()
@@ -122,6 +126,11 @@ class PoseViewer(Viewer):
                 self.panel.say(" ".join(map(str, (*loaded.notes, *skeleton.visuals.notes))))
             for client in self.server.get_clients().values():
                 self.surroundings.framing.aim(client)
+
+    def _say(self, sentence: str) -> None:
+        """Show a sentence in the panel that is there, once it is whole."""
+        with self._replacing:
+            self.panel.say(sentence)
 
     async def _release_client(self, client: Any) -> None:
         others = set(self.server.get_clients()) - {client.client_id}
@@ -148,6 +157,13 @@ class PoseViewer(Viewer):
         with self._replacing:
             self._stop_posing()
         self.uploads.close()
+
+
+def _require_near(session: PosingSession) -> None:
+    """Raise an error if a figure is so large, or so far away, that no camera sees it."""
+    far = float(np.abs(session.pose().positions).max())
+    if far > MAX_PLACE:
+        raise UsageError(f"the figure reaches {far:.0e} m; nothing as far is shown")
 
 
 def _warm_up(skeleton: Skeleton) -> None:

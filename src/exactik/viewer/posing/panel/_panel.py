@@ -61,8 +61,13 @@ class Panel:
         *,
         uploads: Uploads,
         open_file: Callable[[Path], object],
+        say: Callable[[str], object],
     ):
-        """Add the widgets to a viser server; `open_file` is called with files from the page."""
+        """Add the widgets to a viser server.
+
+        `open_file` is called with files from the page, `say` with why one cannot be opened: by
+        then another file may have replaced this panel.
+        """
         self.surroundings, self.balance = surroundings, balance
         self.server, self.session, self.worker, self.handles = server, session, worker, handles
         self._last_text = 0.0
@@ -71,9 +76,7 @@ class Panel:
         timeline = TimelineBar(server, self.channel)
         self.status = gui.add_markdown("at rest")
         self._add_buttons(gui)
-        self.open = add_open_button(
-            gui, uploads, "open a figure…", FIGURE_SUFFIXES, open_file, self.say
-        )
+        self.open = add_open_button(gui, uploads, "open a figure…", FIGURE_SUFFIXES, open_file, say)
         self.message = gui.add_markdown("", visible=False)
         tabs = gui.add_tab_group()
         with tabs.add_tab("Pose"):
