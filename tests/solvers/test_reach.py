@@ -251,3 +251,50 @@ def test_large_misses_are_measured_by_what_they_are() -> None:
     for goal, expected in cases:
         (miss,) = compute_goal_errors(ik.Problem(figure, goal), q)
         assert miss == pytest.approx(expected, rel=1e-9)
+
+
+def mimicking_fingers(*middle: ik.Bone, tip_parent: str) -> ik.Skeleton:
+    """A finger that turns, and one beside it, not below it, that turns with it."""
+    finger = ik.Joint.revolute("z")
+    bones = [
+        ik.Bone("palm"),
+        ik.Bone("left", parent="palm", joint=finger),
+        ik.Bone("left_tip", parent="left", offset=(1.0, 0.0, 0.0)),
+        ik.Bone("right", parent="palm", offset=(0.0, 2.0, 0.0), joint=finger),
+        *middle,
+        ik.Bone("right_tip", parent=tip_parent, offset=(0.5, 0.0, 0.0)),
+    ]
+    return ik.Skeleton.build("fingers", bones, couplings=[ik.Coupling("right.rz", "left.rz")])
+
+
+@pytest.mark.parametrize("has_joint_of_its_own", [False, True])
+def test_a_finger_that_follows_another_one_can_be_moved(has_joint_of_its_own: bool) -> None:
+    """Its goal is within reach, only not together with that of the finger that it follows."""
+    middle = ik.Bone("middle", parent="right", offset=(1, 0, 0), joint=ik.Joint.revolute("z"))
+    figure = (
+        mimicking_fingers(middle, tip_parent="middle")
+        if has_joint_of_its_own
+        else mimicking_fingers(tip_parent="right")
+    )
+    reachable = figure.forward(np.full(figure.nq, 0.5 * np.pi)).point("right_tip")
+    alone = ik.solve(figure, [ik.PositionGoal("right_tip", reachable)], starts=8)
+    assert alone.reached
+    goals = [ik.PositionGoal("left_tip", (1, 0, 0)), ik.PositionGoal("right_tip", reachable)]
+    assert ik.solve(figure, goals).status == "local-minimum"
+    held = ik.solve(figure, ik.PositionGoal("right_tip", reachable), lock=figure.dof_names)
+    assert held.status == "out-of-reach" and held.why.endswith("no free dof moves it")
+
+
+@pytest.mark.parametrize(
+    ("goal", "off"),
+    [
+        (ik.OrientationGoal("base", wxyz=(0, 1, 0, 0)), "180°"),
+        (ik.DirectionGoal("base", (1, 0, 0), (0, 1, 0)), "90°"),
+        (ik.AimGoal("base", (1, 0, 0), (0, 1, 0)), "90°"),
+    ],
+)
+def test_a_direction_of_a_bone_that_nothing_turns_is_out_of_reach(goal: ik.Goal, off: str) -> None:
+    bones = [ik.Bone("base"), ik.Bone("arm", parent="base", joint=ik.Joint.revolute("z"))]
+    result = ik.solve(ik.Skeleton.build("arm", bones), [goal])
+    assert result.status == "out-of-reach"
+    assert f"is {off} off, and no free dof moves it" in result.why

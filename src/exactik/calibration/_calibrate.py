@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from exactik._arguments import require_instance, require_names
 from exactik._arrays import is_number
 from exactik.calibration._calibration import Calibration
 from exactik.calibration._trials import join_trials, name_markers_alike
@@ -76,8 +77,10 @@ def calibrate(
     started = time.perf_counter()
     kind = _scale_kind(scale)
     _check_options(frames, offset_sd, scale_sd, sigma)
-    lock = (lock,) if isinstance(lock, str) else tuple(lock)
-    trials = name_markers_alike((markers,) if isinstance(markers, Markers) else tuple(markers))
+    require_instance("skeleton", skeleton, Skeleton)
+    lock = require_names("lock", lock)
+    recordings = markers if isinstance(markers, Iterable) else (markers,)
+    trials = name_markers_alike([require_instance("markers", each, Markers) for each in recordings])
     if len(trials) == 0:
         raise UsageError("no recording is given; calibration needs one or more")
     joined = join_trials(trials)

@@ -8,6 +8,9 @@ from functools import partial
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
+from exactik._text import join_names
+from exactik.errors import UsageError
+
 __all__ = ["CONTENTS", "PLURALS", "Content", "Format", "Function", "Outline"]
 
 # What a file can hold. A file of several formats may hold one or the other; the order is that in
@@ -41,6 +44,14 @@ class Function(NamedTuple):
         """Return the function with those of the options set that it takes."""
         taken = {name: value for name, value in options.items() if name in self.options}
         return partial(self.resolve(), **taken)
+
+    def bind_all(self, options: Mapping[str, Any]) -> Callable[..., Any]:
+        """Return the function with these options set; raise `UsageError` if it lacks one."""
+        for name in options:
+            if name not in self.options:
+                known = join_names(self.options) or "none"
+                raise UsageError(f"no option {name!r} for this format; it takes {known}")
+        return partial(self.resolve(), **options)
 
 
 @dataclass(frozen=True)

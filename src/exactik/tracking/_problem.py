@@ -300,7 +300,7 @@ def make_tracking_problem(
         )
     if not is_number(posture) or not 0.0 <= posture < np.inf:
         raise UsageError(f"posture is {posture!r}; it must be a number ≥ 0")
-    if robust not in LOSS_KINDS:
+    if not isinstance(robust, str | None) or robust not in LOSS_KINDS:
         raise UsageError(f"robust is {robust!r}; it must be None, 'huber' or 'tukey'")
     columns = [markers.names.index(name) for name in matches]
     position = np.take(markers.positions, columns, axis=1)

@@ -12,6 +12,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from exactik._arguments import require_instance
 from exactik._threads import run_in_threads
 from exactik.errors import UsageError
 from exactik.kernels.descent.options import NEGLIGIBLE_COST
@@ -160,6 +161,9 @@ def track_many(
         progress: is called with the number of frames done and to do, of all recordings.
         **settings: the other arguments of `track`, for all recordings.
     """
+    if isinstance(recordings, Markers | str):
+        raise UsageError("recordings is one alone; expected a list of Markers")
+    recordings = [require_instance("recordings", each, Markers) for each in recordings]
     skeletons = [skeleton] * len(recordings) if isinstance(skeleton, Skeleton) else list(skeleton)
     if len(skeletons) != len(recordings):
         raise UsageError(f"{len(skeletons)} skeletons for {len(recordings)} recordings")
