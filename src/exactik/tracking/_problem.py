@@ -117,6 +117,11 @@ class TrackingProblem:
         return ~np.isnan(self.targets.position[:, :, 0])
 
     @property
+    def counts(self) -> BoolArray:
+        """Which markers have a weight, (M,); the others are measured, and nothing goes by them."""
+        return self.targets.weight > 0.0
+
+    @property
     def robust(self) -> str | None:
         """Name of the robust loss; None if it is quadratic."""
         kinds = {kind: name for name, kind in LOSS_KINDS.items()}
