@@ -1,4 +1,4 @@
-"""Figures and trials that calibration seldom sees: several roots, no dofs, trials without frames."""
+"""What calibration seldom sees: figures of several roots, without dofs, trials without frames."""
 
 from __future__ import annotations
 
