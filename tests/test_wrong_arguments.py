@@ -57,7 +57,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: ARM.bone_index(anything(["arm"])), "no bone named ['arm']"),
     (lambda: ARM.marker(anything(["A"])), "no marker named ['A']"),
     (lambda: ik.Joint.free(limits=anything("wide")), "limits is 'wide', which is no array"),
-    (lambda: ARM.integrate(np.tile(ARM.neutral(), (2, 1)), np.zeros((3, 4))), "do not go together"),
+    (lambda: ARM.integrate(np.tile(ARM.neutral(), (2, 1)), np.zeros((3, 4))), "do not broadcast"),
     (lambda: ARM.difference(MOTION.q, MOTION.q[:2]), "q1 has shape (5, 5) and q0 (2, 5)"),
     # problems
     (lambda: ik.Problem(ARM, anything(None)), "None is no goal"),

@@ -245,7 +245,7 @@ def _broadcast_lead(first: tuple[str, Array], second: tuple[str, Array]) -> tupl
     except ValueError:
         raise ShapeError(
             f"{first[0]} has shape {shapes[0]} and {second[0]} {shapes[1]}; their leading axes "
-            "do not go together"
+            "do not broadcast"
         ) from None
 
 
