@@ -57,6 +57,10 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: ARM.bone_index(anything(["arm"])), "no bone named ['arm']"),
     (lambda: ARM.marker(anything(["A"])), "no marker named ['A']"),
     (lambda: ik.Joint.free(limits=anything("wide")), "limits is 'wide', which is no array"),
+    (
+        lambda: ik.Joint.custom([("x", anything(abs), "a")]),
+        "expected a number, None or one of",
+    ),
     (lambda: ARM.integrate(np.tile(ARM.neutral(), (2, 1)), np.zeros((3, 4))), "do not broadcast"),
     (lambda: ARM.difference(MOTION.q, MOTION.q[:2]), "q1 has shape (5, 5) and q0 (2, 5)"),
     # problems
@@ -125,3 +129,10 @@ def test_up_axes_are_lower_case() -> None:
     markers = ik.Markers(np.zeros((1, 1, 3)), ("A",), 100.0, up_axis="Y")
     assert markers.up_axis == "y" and markers.turned("ZXY").up_axis == "z"
     assert ik.Motion(ARM, MOTION.q, 100.0, up_axis="Z").up_axis == "z"
+
+
+def test_no_axis_is_up_where_one_points_down() -> None:
+    markers = ik.Markers([[(0.0, 1.8, 0.0)]], ("HEAD",), 100.0, up_axis="y")
+    upright, hanging = markers.turned("X-ZY"), markers.turned("XZ-Y")
+    assert upright.up_axis == "z" and upright.positions[0, 0, 2] > 0.0
+    assert hanging.up_axis is None and hanging.positions[0, 0, 2] < 0.0

@@ -93,10 +93,11 @@ def heading_axes(up: str | None) -> list[str]:
 
 
 def permute_axis(up: str | None, matrix: Array) -> str | None:
-    """Return the up axis in axes permuted by a matrix."""
+    """Return the up axis in axes permuted by a matrix; None where an axis then points down."""
     if up is None:
         return None
-    return "xyz"[int(np.argmax(np.abs(matrix[:, "xyz".index(up)])))]
+    column = matrix[:, "xyz".index(up)]
+    return "xyz"[int(np.argmax(column))] if column.max() > 0.0 else None
 
 
 def axes_matrix(axes: str) -> Array:
