@@ -22,7 +22,8 @@ def save_skeleton(skeleton: Skeleton, path: PathLike, **options: Any) -> None:
         skeleton: what to write.
         path: where.
         options: `length_unit` for formats that state none (BVH: "cm" by default); `markers` for GLB
-            and URDF: whether to write them too; `up_axis` for GLB: "x", "y" or "z".
+            and URDF: whether to write them too; `up_axis` for GLB and NPZ: "x", "y" or "z";
+            `metadata` for NPZ: what else is to be kept, by name, as JSON has it.
     """
     path = os.fspath(path)
     require_instance("skeleton", skeleton, Skeleton)
