@@ -11,7 +11,10 @@ import pytest
 
 import exactik as ik
 from exactik.calibration import propose_mapping
+from exactik.landscape import compute_landscape
 from exactik.model import BoneMass
+from exactik.synthetic import simulate_recording
+from tests.support.models import planar_arm
 
 BONES = [
     ik.Bone("base"),
@@ -24,6 +27,8 @@ RECORDING = ik.Markers(np.zeros((5, 2, 3)), ("A", "B"), 100.0)
 MOTION = ik.Motion(ARM, np.tile(ARM.neutral(), (5, 1)), 100.0)
 GOAL = ik.PositionGoal("hand", (0.1, 0.2, 0.0))
 PROBLEM = ik.Problem(ARM, GOAL)
+PLANAR_DOFS = ("upper.rz", "lower.rz")
+PLANAR = ik.Problem(planar_arm(), ik.MarkerGoal("HAND", (0.3, 0.3, 0.0)))
 NAN = float("nan")
 
 
@@ -73,7 +78,10 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: ik.solve(ARM, WithoutSecondDerivative("hand")), "expected (first, second)"),
     (lambda: ik.solve(PROBLEM, solver=anything(ik.Newton)), "is the class Newton; give Newton()"),
     (lambda: ik.check_derivatives(anything(ARM), ARM.neutral()), "of type Skeleton; expected Prob"),
+    (lambda: compute_landscape(anything(ARM), ("a", "b")), "of type Skeleton; expected Problem"),
+    (lambda: compute_landscape(PLANAR, PLANAR_DOFS, ranges=[(0, 1)]), "shape (1, 2); expected (2"),
     # recordings
+    (lambda: simulate_recording(anything("walk.bvh")), "load_motion reads it from a file"),
     (lambda: ik.Markers(np.zeros((1, 2, 3)), anything(None), 100.0), "names of markers are None"),
     (lambda: ik.Markers(np.zeros((1, 2, 3)), anything(("1", 1)), 100.0), "have the same name"),
     (lambda: ik.Markers(np.zeros((1, 1, 3)), ("A",), 100.0, up_axis="up"), "must be 'x', 'y' or"),
@@ -132,7 +140,7 @@ def test_up_axes_are_lower_case() -> None:
 
 
 def test_no_axis_is_up_where_one_points_down() -> None:
-    markers = ik.Markers([[(0.0, 1.8, 0.0)]], ("HEAD",), 100.0, up_axis="y")
+    markers = ik.Markers(np.array([[(0.0, 1.8, 0.0)]]), ("HEAD",), 100.0, up_axis="y")
     upright, hanging = markers.turned("X-ZY"), markers.turned("XZ-Y")
     assert upright.up_axis == "z" and upright.positions[0, 0, 2] > 0.0
     assert hanging.up_axis is None and hanging.positions[0, 0, 2] < 0.0
