@@ -30,8 +30,8 @@ for compiler in _tiers._compilers:
 """
 COMPILE_CODE = """
 import time; start = time.perf_counter()
-from exactik.precompile import main
-main({parts})
+from exactik.precompile import compile_parts
+compile_parts({parts})
 print(time.perf_counter() - start)
 """
 

@@ -28,7 +28,7 @@ SOURCE = Path(exactik.__file__).parent
 LAYERS = """
     _text _threads
     errors typing
-    _arrays
+    _arguments _arrays
     spatial
     kernels
     gpu

@@ -201,3 +201,15 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path):
         markers.save(tmp_path / "no folder" / "take.trc")
     assert path.read_bytes() == before
     assert sorted(p.name for p in tmp_path.iterdir()) == ["take.trc"]
+
+
+@pytest.mark.parametrize("suffix", [".c3d", ".trc", ".csv", ".npz"])
+def test_recordings_without_frames_are_written(tmp_path: Path, suffix: str) -> None:
+    """With their names, by every format; CSV alone is not read again."""
+    path = tmp_path / f"empty{suffix}"
+    ik.Markers(np.zeros((0, 2, 3)), ("A", "B"), 100.0).save(path)
+    if suffix == ".csv":
+        assert path.read_text(encoding="utf-8").count("\n") == 1
+    else:
+        markers = ik.load_markers(path)
+        assert markers.positions.shape == (0, 2, 3) and markers.names == ("A", "B")

@@ -16,6 +16,7 @@ from exactik import precompile
 from exactik.kernels.calculus import evaluate as calculus
 from exactik.kernels.descent.starts import solve_problems
 from exactik.kernels.tree import fk
+from exactik.precompile._parts import _one_at_a_time
 from exactik.solvers import CCD, Auto, LevenbergMarquardt, Method, Newton
 from exactik.spatial import _tiers as tiers
 from exactik.spatial import runnable
@@ -153,10 +154,10 @@ def test_of_several_processes_one_compiles(capsys: pytest.CaptureFixture[str]):
     entered = threading.Event()
 
     def enter() -> None:
-        with precompile._one_at_a_time("a test"):
+        with _one_at_a_time("a test"):
             entered.set()
 
-    with precompile._one_at_a_time("a test"):
+    with _one_at_a_time("a test"):
         thread = threading.Thread(target=enter)
         thread.start()
         assert not entered.wait(0.2)
@@ -175,7 +176,7 @@ def test_an_unknown_part_is_refused(monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(
         SystemExit, match="no part figures; there are poses, recordings, error-bars"
     ):
-        precompile.main(["figures"])
+        precompile.compile_parts(["figures"])
 
 
 @pytest.mark.parametrize("before", [None, "1"])

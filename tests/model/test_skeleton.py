@@ -377,7 +377,7 @@ def test_batch_axes_of_steps_broadcast(lead_q: tuple[int, ...], lead_v: tuple[in
     try:
         lead = np.broadcast_shapes(lead_q, lead_v)
     except ValueError:
-        with pytest.raises(ValueError, match="broadcast"):
+        with pytest.raises(ShapeError, match="broadcast"):
             skeleton.integrate(q, v)
         return
     moved = skeleton.integrate(q, v)

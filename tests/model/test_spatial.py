@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
-from exactik.model import EULER_ORDERS
+from exactik.model import EULER_ORDERS, Bone, Joint, Skeleton
 from exactik.spatial import (
     axis_rotation,
     euler_angles,
@@ -359,3 +360,24 @@ def test_one_far_angle_leaves_the_others_right():
     sine, cosine = sines_and_cosines(x)
     np.testing.assert_array_equal(sine, np.sin(x))
     np.testing.assert_array_equal(cosine, np.cos(x))
+
+
+@given(order=st.permutations(range(3)), signs=st.tuples(*[st.booleans()] * 9))
+def test_signs_of_zeros_add_no_whole_turn(order: list[int], signs: tuple[bool, ...]) -> None:
+    """Turns by right angles, with −0 here and there, as negated matrices have them."""
+    matrix = np.zeros((3, 3))
+    matrix[np.arange(3), order] = np.where(signs[:3], -1.0, 1.0)
+    if np.linalg.det(matrix) < 0.0:
+        matrix[0] *= -1.0
+    zeros = matrix == 0.0
+    matrix[zeros] = np.where(signs[3:], -0.0, 0.0)  # six of them
+    joints = [Joint.revolute(axis) for axis in "xyz"]
+    joints += [Joint.swing_twist(axis) for axis in "xyz"] + [Joint.exp_map(), Joint.euler("ZYX")]
+    for joint in joints:
+        q = joint.coordinates_for(np.zeros(3), matrix)
+        assert np.abs(q).max() <= np.pi + 1e-12
+        if joint.nv == 3:
+            found = Rotation.from_matrix(
+                Skeleton.build("ball", [Bone("ball", joint=joint)]).forward(q).rotations[0]
+            )
+            assert (found.inv() * Rotation.from_matrix(matrix)).magnitude() < 1e-7

@@ -120,5 +120,6 @@ def test_weights_by_pattern_and_recorded_name():
     names, recorded = ("LFHD", "RFHD", "C7"), {"S:LFHD": "LFHD", "S:neck": "C7"}
     given = {"*FHD": 2.0, "LFHD": 3.0, "neck": 0.5}
     assert resolve_weights(given, names, recorded) == {"LFHD": 3.0, "RFHD": 2.0, "C7": 0.5}
+    assert resolve_weights({"M[1]": 2.0}, ("M1", "M[1]"), {"M[1]": "M[1]"})["M[1]"] == 2.0
     with pytest.raises(UnknownNameError):
         resolve_weights({"TAIL": 1.0}, names, recorded)

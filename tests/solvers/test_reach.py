@@ -251,3 +251,114 @@ def test_large_misses_are_measured_by_what_they_are() -> None:
     for goal, expected in cases:
         (miss,) = compute_goal_errors(ik.Problem(figure, goal), q)
         assert miss == pytest.approx(expected, rel=1e-9)
+
+
+def mimicking_fingers(*middle: ik.Bone, tip_parent: str) -> ik.Skeleton:
+    """A finger that turns, and one beside it, not below it, that turns with it."""
+    finger = ik.Joint.revolute("z")
+    bones = [
+        ik.Bone("palm"),
+        ik.Bone("left", parent="palm", joint=finger),
+        ik.Bone("left_tip", parent="left", offset=(1.0, 0.0, 0.0)),
+        ik.Bone("right", parent="palm", offset=(0.0, 2.0, 0.0), joint=finger),
+        *middle,
+        ik.Bone("right_tip", parent=tip_parent, offset=(0.5, 0.0, 0.0)),
+    ]
+    return ik.Skeleton.build("fingers", bones, couplings=[ik.Coupling("right.rz", "left.rz")])
+
+
+@pytest.mark.parametrize("has_joint_of_its_own", [False, True])
+def test_a_finger_that_follows_another_one_can_be_moved(has_joint_of_its_own: bool) -> None:
+    """Its goal is within reach, only not together with that of the finger that it follows."""
+    middle = ik.Bone("middle", parent="right", offset=(1, 0, 0), joint=ik.Joint.revolute("z"))
+    figure = (
+        mimicking_fingers(middle, tip_parent="middle")
+        if has_joint_of_its_own
+        else mimicking_fingers(tip_parent="right")
+    )
+    reachable = figure.forward(np.full(figure.nq, 0.5 * np.pi)).point("right_tip")
+    alone = ik.solve(figure, [ik.PositionGoal("right_tip", reachable)], starts=8)
+    assert alone.reached
+    goals = [ik.PositionGoal("left_tip", (1, 0, 0)), ik.PositionGoal("right_tip", reachable)]
+    assert ik.solve(figure, goals).status == "local-minimum"
+    held = ik.solve(figure, ik.PositionGoal("right_tip", reachable), lock=figure.dof_names)
+    assert held.status == "out-of-reach" and held.why.endswith("no free dof moves it")
+
+
+@pytest.mark.parametrize(
+    ("goal", "off"),
+    [
+        (ik.OrientationGoal("base", wxyz=(0, 1, 0, 0)), "180°"),
+        (ik.DirectionGoal("base", (1, 0, 0), (0, 1, 0)), "90°"),
+        (ik.AimGoal("base", (1, 0, 0), (0, 1, 0)), "90°"),
+    ],
+)
+def test_a_direction_of_a_bone_that_nothing_turns_is_out_of_reach(goal: ik.Goal, off: str) -> None:
+    bones = [ik.Bone("base"), ik.Bone("arm", parent="base", joint=ik.Joint.revolute("z"))]
+    result = ik.solve(ik.Skeleton.build("arm", bones), [goal])
+    assert result.status == "out-of-reach"
+    assert f"is {off} off, and no free dof moves it" in result.why
+
+
+def random_joint(rng: Rng) -> ik.Joint:
+    axis, range_ = unit(rng), np.sort(rng.uniform(-1.5, 1.5, (3, 2)), axis=1)
+    return (
+        ik.Joint.fixed(),
+        ik.Joint.revolute(axis),
+        ik.Joint.revolute(axis, limits=range_[0]),
+        ik.Joint.prismatic(axis, limits=0.3 * range_[0]),
+        ik.Joint.euler("XYZ", limits=range_),
+        ik.Joint.quaternion(),
+        ik.Joint.swing_twist("x"),
+        ik.Joint.screw(axis, pitch=0.2, limits=range_[0]),
+    )[rng.choice([0, 0, 0, 0, *range(1, 8)])]
+
+
+def random_figure(rng: Rng) -> ik.Skeleton:
+    """A small tree of any joints; often a dof follows another one, wherever that is."""
+    bones = [
+        ik.Bone(
+            f"b{k}",
+            parent=f"b{rng.integers(k)}" if k > 0 else None,
+            offset=0.4 * rng.normal(size=3),
+            joint=random_joint(rng),
+        )
+        for k in range(rng.integers(2, 7))
+    ]
+    plain = ik.Skeleton.build("free", bones)
+    dofs = [name for name, q in zip(plain.dof_names, plain.plain_q, strict=True) if q >= 0]
+    if len(dofs) < 2 or rng.random() < 0.3:
+        return plain
+    driven, driver = rng.choice(len(dofs), 2, replace=False)
+    if "swing" in dofs[driven] + dofs[driver] or "twist" in dofs[driven] + dofs[driver]:
+        return plain  # of a ball, which cannot be driven
+    coupling = ik.Coupling(dofs[driven], dofs[driver], Linear(rng.uniform(-2, 2)))
+    return ik.Skeleton.build("coupled", bones, couplings=[coupling])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_a_pose_reaches_is_never_said_to_be_out_of_reach(seed: int) -> None:
+    """Places and directions of a random pose, asked for with a goal that spoils them."""
+    rng = np.random.default_rng(seed)
+    for _ in range(25):
+        figure = random_figure(rng)
+        low, high = np.maximum(figure.lower, -3.0), np.minimum(figure.upper, 3.0)
+        there, start = (
+            figure.clip(figure.integrate(figure.neutral(), step))
+            for step in rng.uniform(low, high, (2, figure.nv))
+        )
+        pose, name = figure.forward(there), str(rng.choice(figure.bone_names))
+        if len(figure.couplings) > 0 and rng.random() < 0.8:
+            name = figure.couplings[0].driven.partition(".")[0]
+        k, point = figure.bone_index(name), 0.3 * rng.normal(size=3)
+        along = pose.rotations[k] @ (1.0, 0.0, 0.0)
+        goals: list[ik.Goal] = [
+            ik.PositionGoal(name, pose.point(name, point), point, name="place"),
+            ik.OrientationGoal(name, pose.rotations[k], name="orientation"),
+            ik.DirectionGoal(name, (1, 0, 0), along, name="direction"),
+            ik.AimGoal(name, (1, 0, 0), pose.positions[k] + 2.0 * along, name="aim"),
+        ]
+        spoiler = ik.PositionGoal(figure.bone_names[-1], rng.normal(size=3), name="spoiler")
+        result = ik.solve(figure, [goals[rng.integers(4)], spoiler], q0=start)
+        if result.status == "out-of-reach":
+            assert result.why.startswith("out of reach: spoiler"), result.why

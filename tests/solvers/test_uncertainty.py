@@ -293,6 +293,30 @@ def test_directions_follow_the_vector_as_given_whatever_its_length() -> None:
     np.testing.assert_allclose(moved[:, 1], 0.0, atol=1e-15)  # along the vector
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_what_one_place_determines_of_a_figure_that_floats(seed: int) -> None:
+    """A solve stops where the cost is next to nothing; the little that is left bends no minimum."""
+    rng = np.random.default_rng(seed)
+    elbow = ik.Bone("lower", parent="upper", offset=(0.4, 0, 0), joint=ik.Joint.revolute("y"))
+    arm = ik.Skeleton.build("arm", [ik.Bone("upper", joint=ik.Joint.free()), elbow])
+    result = ik.solve(arm, ik.PositionGoal("lower", rng.normal(size=3)))
+    assert result.reached
+    error_bars = result.covariance(1e-3)
+    J = arm.jacobian(result.q, "lower")
+    assert len(error_bars.undetermined) == arm.nv - np.linalg.matrix_rank(J)
+    assert error_bars.sd[-1] == np.inf  # the elbow does not move its own centre
+    np.testing.assert_allclose(J @ result.sensitivity()["lower"], np.eye(3), atol=1e-9)
+
+
+def test_dofs_that_no_goal_asks_for_are_undetermined_and_no_saddle() -> None:
+    """Where all that is left of their curvature is the rounding of a large cost."""
+    elbow = ik.Bone("lower", parent="upper", offset=(0.4, 0, 0), joint=ik.Joint.revolute("y"))
+    arm = ik.Skeleton.build("arm", [ik.Bone("upper", joint=ik.Joint.free()), elbow])
+    result = ik.solve(arm, ik.PositionGoal("lower", (9.0, 0.2, 0.3)), lock="upper")
+    assert result.status == "out-of-reach"
+    assert result.covariance(1e-3).undetermined == ["lower.ry"]
+
+
 # --- misuse
 
 

@@ -130,10 +130,10 @@ def curves_down(problem: ik.Problem, q: Array, answer: oracle.OracleAnswer) -> b
     return False
 
 
-def alone(problem: ik.Problem, name: str) -> ik.Problem:
-    """The problem of one goal's place alone, with the same limits and locks."""
+def alone(problem: ik.Problem, name: str, place_only: bool = True) -> ik.Problem:
+    """The problem of one goal alone, or of its place, with the same limits and locks."""
     goal = dict(zip(problem.rows, problem.goals, strict=True))[name]
-    if isinstance(goal, ik.PoseGoal):
+    if isinstance(goal, ik.PoseGoal) and place_only:
         goal = ik.PositionGoal(goal.bone, np.asarray(goal.target)[:3, 3], goal.point)
     names = zip(problem.skeleton.dof_names, problem.locked, strict=True)
     return ik.Problem(problem.skeleton, [goal], lock=[dof for dof, locked in names if locked])
@@ -165,6 +165,13 @@ def disagreement(result: ik.Result) -> str:
             r"(?:, many times its reach: targets are in metres)?"
             r"(?:; stalled before the nearest pose, .*)?"
         )
+        turned = re.fullmatch(r"out of reach: (.+) is (\S+)° off, and no free dof .*", result.why)
+        if turned is not None:
+            name = turned[1].removesuffix(".rotation")
+            whole = alone(problem, name, place_only=False)
+            best = ik.solve(whole, q0=q, starts=100, seed=11).misses[-1]
+            enough = np.degrees(best) >= 0.995 * float(turned[2])
+            return "" if enough else f"{turned[1]} gets as near as {best} rad"
         named = re.fullmatch(far, result.why)
         assert named is not None, result.why
         best = ik.solve(alone(problem, named[1]), q0=q, starts=100, seed=11).misses[0]

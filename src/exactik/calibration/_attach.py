@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from exactik._arguments import require_instance
 from exactik.errors import UnknownNameError, UsageError
 from exactik.model import Pose, Skeleton
 from exactik.motion import Markers, Motion
@@ -38,6 +39,9 @@ def attach_markers(
     Returns:
         A new skeleton; each marker's place in its bone's frame [m].
     """
+    require_instance("skeleton", skeleton, Skeleton)
+    require_instance("markers", markers, Markers)
+    require_instance("motion", motion, Motion)
     _check_same_take(skeleton, markers, motion)
     if bones is None:
         pairs = match_markers(skeleton, markers)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from exactik._arguments import require_instance, require_names
 from exactik._arrays import is_number
 from exactik.calibration._calibration import Calibration
 from exactik.calibration._trials import join_trials, name_markers_alike
@@ -20,6 +21,7 @@ from exactik.tracking import match_markers
 
 __all__ = ["calibrate"]
 
+MIN_SCALE_SD = 1e-6  # beside a metre, what rounding leaves of a covariance that can be inverted
 UNKNOWN_POINT_SD = 0.1  # [m] of a marker of which only the bone is known: anywhere on it
 
 
@@ -76,8 +78,10 @@ def calibrate(
     started = time.perf_counter()
     kind = _scale_kind(scale)
     _check_options(frames, offset_sd, scale_sd, sigma)
-    lock = (lock,) if isinstance(lock, str) else tuple(lock)
-    trials = name_markers_alike((markers,) if isinstance(markers, Markers) else tuple(markers))
+    require_instance("skeleton", skeleton, Skeleton)
+    lock = require_names("lock", lock)
+    recordings = markers if isinstance(markers, Iterable) else (markers,)
+    trials = name_markers_alike([require_instance("markers", each, Markers) for each in recordings])
     if len(trials) == 0:
         raise UsageError("no recording is given; calibration needs one or more")
     joined = join_trials(trials)
@@ -93,7 +97,7 @@ def calibrate(
     before = mapping.applied()
     names = mapping.names
     used = tuple(_choose_markers(trial, names) for trial in trials)
-    used = tuple(trial for trial in used if len(trial.names) > 0)
+    used = tuple(trial for trial in used if len(trial.names) > 0 and len(trial) > 0)
     joined_names = dict.fromkeys(name for trial in used for name in trial.names)
     empty = Markers(np.empty((0, len(joined_names), 3)), tuple(joined_names), trials[0].rate)
     marker_names = tuple(match_markers(before, empty).values())
@@ -159,6 +163,11 @@ def _check_options(frames: int, offset_sd: float, scale_sd: float, sigma: float 
     for name, value in positive.items():
         if not is_number(value) or not 0.0 < value < np.inf:
             raise UsageError(f"{name} is {value!r}; it must be more than 0")
+    if scale_sd < MIN_SCALE_SD:
+        raise UsageError(
+            f"scale_sd is {scale_sd!r}; it must be {MIN_SCALE_SD:g} or more, or scale='global' for "
+            "one scale of all bones"
+        )
 
 
 def _find_fixed_markers(

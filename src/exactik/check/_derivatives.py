@@ -19,6 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from exactik._arguments import require_instance
+from exactik._arrays import require_shape
 from exactik.errors import ShapeError
 from exactik.problem import Problem
 from exactik.typing import Array
@@ -114,11 +116,9 @@ def check_derivatives(
         tolerance: largest error, relative to the largest entry, that counts as right.
         seed: for the direction in which the Hessian product is tried.
     """
-    skeleton = problem.skeleton
+    skeleton = require_instance("problem", problem, Problem).skeleton
     nv = skeleton.nv
-    q = np.asarray(q, dtype=float)
-    if q.shape != (skeleton.nq,):
-        raise ShapeError(f"q has shape {q.shape}; expected ({skeleton.nq},)")
+    q = require_shape("q", q, skeleton.nq)
     free = ~np.asarray(problem.locked, dtype=bool)
 
     def differentiate_along_dofs(function: Callable[[Array], ArrayLike]) -> Array:

@@ -93,7 +93,7 @@ class FrameGoal(Goal):
             if order < EXACT and type(self).derivatives is FrameGoal.derivatives:
                 first = differentiate_once(self.residual, rotation, position)
             else:
-                first, second = (contiguous_copy(d) for d in self.derivatives(rotation, position))
+                first, second = self._compute_derivatives(rotation, position)
         for name, array, shape in (
             ("residual", residual, (rows,)),
             ("first derivative", first, (rows, 6)),
@@ -109,6 +109,15 @@ class FrameGoal(Goal):
         if asymmetry > 1e-9 * np.abs(second).max(initial=0.0):
             raise GoalError(f"second derivative of goal {self.label!r} is not symmetric")
         return residual, first, second
+
+    def _compute_derivatives(self, rotation: Array, position: Array) -> tuple[Array, Array]:
+        pair = self.derivatives(rotation, position)
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise GoalError(
+                f"derivatives of goal {self.label!r} are no pair; expected (first, second), "
+                "(m, 6) and (m, 6, 6)"
+            )
+        return contiguous_copy(pair[0]), contiguous_copy(pair[1])
 
 
 def _displace(

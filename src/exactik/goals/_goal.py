@@ -141,6 +141,8 @@ class Goal:
                 object.__setattr__(self, entry.name, freeze(value.copy()))
             elif isinstance(value, list):
                 object.__setattr__(self, entry.name, copy.deepcopy(value))
+        if not isinstance(self.name, str):
+            raise GoalError(f"name of a goal is {self.name!r}; it must be text")
         if self.tolerance is not None:
             if not is_number(self.tolerance) or not 0.0 < self.tolerance < np.inf:
                 raise GoalError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -131,7 +131,9 @@ class PackedGoals:
 
 def as_goals(goals: Sequence[Goal] | Goal) -> tuple[Goal, ...]:
     """Return one goal or several as a tuple; raise if anything is no goal."""
-    goals = (goals,) if isinstance(goals, Goal) else tuple(goals)
+    if isinstance(goals, Goal) or not isinstance(goals, Iterable):
+        goals = (goals,)
+    goals = tuple(goals)
     for goal in goals:
         if not isinstance(goal, Goal):
             refuse_goal(goal)

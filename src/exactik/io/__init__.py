@@ -3,7 +3,6 @@
 from exactik.errors import Note
 from exactik.io._files import open_atomic, read_text
 from exactik.io._load import (
-    check_axis,
     load_coordinate_table,
     load_generic_model,
     load_ik_setup,
@@ -123,7 +122,6 @@ __all__ = [
     "SkeletonFacts",
     "TransformAxis",
     "build_skeleton",
-    "check_axis",
     "choose_unit",
     "collect_warnings",
     "compute_column",

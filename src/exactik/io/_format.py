@@ -6,7 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
+from inspect import signature
 from typing import Any, Literal, NamedTuple
+
+from exactik._text import join_names
+from exactik.errors import UsageError
 
 __all__ = ["CONTENTS", "PLURALS", "Content", "Format", "Function", "Outline"]
 
@@ -41,6 +45,19 @@ class Function(NamedTuple):
         """Return the function with those of the options set that it takes."""
         taken = {name: value for name, value in options.items() if name in self.options}
         return partial(self.resolve(), **taken)
+
+    def bind_all(self, options: Mapping[str, Any]) -> Callable[..., Any]:
+        """Return a writer with these options set; raise `UsageError` if it lacks one.
+
+        It may take more than its `options`: what somebody asks for by name.
+        """
+        function = self.resolve()
+        _, _, *known = signature(function).parameters  # what to write, and where
+        for name in options:
+            if name not in known:
+                listed = join_names(known) or "none"
+                raise UsageError(f"no option {name!r} for this format; it takes {listed}")
+        return partial(function, **options)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,6 @@ from exactik.motion import Markers, Motion
 from exactik.typing import Array
 
 __all__ = [
-    "check_axis",
     "load_coordinate_table",
     "load_generic_model",
     "load_ik_setup",
@@ -109,7 +108,7 @@ def load_motion(
         animation=animation,
     )
     motion: Motion = read(path, Notes(path, strict))
-    return motion if up_axis is None else replace(motion, up_axis=check_axis(up_axis))
+    return motion if up_axis is None else replace(motion, up_axis=up_axis)
 
 
 def load_markers(
@@ -139,7 +138,7 @@ def load_markers(
     )
     markers: Markers = read(path, Notes(path, strict))
     if up_axis is not None:
-        markers = replace(markers, up_axis=check_axis(up_axis))
+        markers = replace(markers, up_axis=up_axis)
     return markers if axes is None else markers.turned(axes)
 
 
@@ -193,13 +192,6 @@ def load_coordinate_table(path: PathLike) -> CoordinateTable:
     """Return the columns of a .mot or .sto file, whatever they are."""
     path = os.fspath(path)
     return read_mot(path, Notes(path))
-
-
-def check_axis(up_axis: str) -> str:
-    """Return the name of an axis in lower case; raise if it is none."""
-    if str(up_axis).lower() not in ("x", "y", "z"):
-        raise UsageError(f"up_axis is {up_axis!r}; it must be 'x', 'y' or 'z'")
-    return str(up_axis).lower()
 
 
 def load_joint_names(path: PathLike, floating: bool = False) -> dict[str, JointPlace]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from exactik._arguments import require_instance
 from exactik._arrays import require_shape
 from exactik.errors import UnknownNameError, UsageError
 from exactik.kernels.calculus.sums import EXACT
@@ -105,7 +106,7 @@ def compute_landscape(
             turn, or 1 m about q.
         size: values of each dof.
     """
-    skeleton = problem.skeleton
+    skeleton = require_instance("problem", problem, Problem).skeleton
     if len(dofs) != 2 or dofs[0] == dofs[1]:
         raise UsageError(f"a map needs two different dofs, not {', '.join(map(repr, dofs))}")
     for dof in dofs:
@@ -125,7 +126,8 @@ def compute_landscape(
             _choose_range(problem, i, float(q_fixed[k]))
             for i, k in zip(index, coordinates, strict=True)
         ]
-    first, second = (np.linspace(low, high, size) for low, high in ranges)
+    ends = require_shape("ranges", ranges, 2, 2).tolist()
+    first, second = (np.linspace(low, high, size) for low, high in ends)
     locked = np.ones(skeleton.nv, dtype=bool)
     locked[index] = False
     planar = Problem(  # soft limits are among the goals already

@@ -69,6 +69,10 @@ class Bone:
         """Describe a bone; see the class for units and frames. Without a joint it is rigid."""
         if not isinstance(name, str) or name == "":
             raise ModelError(f"a bone's name must be a non-empty string, not {name!r}")
+        if parent is not None and not isinstance(parent, str):
+            raise ModelError(
+                f"parent of bone {name!r} must be the name of a bone, not a {type(parent).__name__}"
+            )
         if joint is None:
             joint = Joint.fixed()
         if not isinstance(joint, Joint):

@@ -211,7 +211,7 @@ class CoordinateSpace:
             v: step [rad or m], shape (…, nv); leading axes broadcast against those of q.
         """
         q, v = self.normalised(q), self._require_length("v", v, self.nv)
-        lead = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+        lead = _broadcast_lead(("q", q), ("v", v))
         q, v = _as_rows(q, lead), _as_rows(v, lead)
         out = np.empty_like(q)
         runnable(integration.integrate_batch, len(q))(self.tree, q, v, out)
@@ -220,7 +220,7 @@ class CoordinateSpace:
     def difference(self, q1: ArrayLike, q0: ArrayLike) -> Array:
         """Return the v with integrate(q0, v) = q1, (…, nv); quaternions go the shorter way."""
         q1, q0 = self.normalised(q1, "q1"), self.normalised(q0, "q0")
-        lead = np.broadcast_shapes(q1.shape[:-1], q0.shape[:-1])
+        lead = _broadcast_lead(("q1", q1), ("q0", q0))
         q1, q0 = _as_rows(q1, lead), _as_rows(q0, lead)
         out = np.empty((len(q1), self.nv))
         runnable(integration.difference_batch, len(q1))(self.tree, q1, q0, out)
@@ -235,6 +235,18 @@ class CoordinateSpace:
         q = require_shape("q", q, self.nq).copy()
         runnable(integration.reparameterise)(self.tree, q, self.lower, self.upper)
         return q
+
+
+def _broadcast_lead(first: tuple[str, Array], second: tuple[str, Array]) -> tuple[int, ...]:
+    """Return the leading axes that two named arrays have together."""
+    shapes = [array.shape for _, array in (first, second)]
+    try:
+        return np.broadcast_shapes(*(shape[:-1] for shape in shapes))
+    except ValueError:
+        raise ShapeError(
+            f"{first[0]} has shape {shapes[0]} and {second[0]} {shapes[1]}; their leading axes "
+            "do not broadcast"
+        ) from None
 
 
 def _as_rows(array: Array, lead: tuple[int, ...]) -> Array:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from exactik._arrays import require_shape
+from exactik._arrays import is_number, require_shape
 from exactik.errors import ExactikError, ModelError, UnknownNameError
 from exactik.typing import Array
 
@@ -109,7 +109,7 @@ def scale_masses(masses: Mapping[str, BoneMass], total: float) -> dict[str, Bone
     """Return masses in the same proportions with this sum [kg]."""
     if len(masses) == 0:
         raise ModelError("the figure has no masses to scale")
-    if not (math.isfinite(total) and total > 0.0):
+    if not (is_number(total) and math.isfinite(total) and total > 0.0):
         raise ModelError(f"the total mass is {total}; it must be finite and positive")
     factor = total / sum(entry.mass for entry in masses.values())
     return {bone: entry._replace(mass=factor * entry.mass) for bone, entry in masses.items()}
@@ -120,10 +120,13 @@ def check_masses(
 ) -> dict[str, BoneMass]:
     """Return masses by bone, checked; without those that are zero."""
     checked: dict[str, BoneMass] = {}
-    for bone, (mass, center) in (masses or {}).items():
+    for bone, entry in (masses or {}).items():
         if bone not in bones:
             raise UnknownNameError("bone", bone, bones)
-        if not (math.isfinite(mass) and mass >= 0.0):
+        if not isinstance(entry, tuple | list) or len(entry) != 2:
+            raise ModelError(f"the mass of bone {bone!r} is {entry!r}; expected BoneMass")
+        mass, center = entry
+        if not (is_number(mass) and math.isfinite(mass) and mass >= 0.0):
             raise ModelError(f"the mass of bone {bone!r} is {mass}; it must be finite and ≥ 0")
         x, y, z = require_shape(f"centre of mass of bone {bone!r}", center, 3).tolist()
         if mass > 0.0:

@@ -18,6 +18,7 @@ from exactik.model._bone import Bone
 from exactik.model._coordinates import CoordinateSpace
 from exactik.model._coupling import Coupling, check_couplings
 from exactik.model._jacobian import Frame, Route, Rows, bone_jacobian, bone_jacobian_dot
+from exactik.model._marker_places import Point, check_marker_places
 from exactik.model._mass import BoneMass, LazyMasses, check_masses, map_masses, scale_masses
 from exactik.model._packing import ancestor_pairs, find_last_dofs
 from exactik.model._pose import Pose
@@ -27,8 +28,6 @@ from exactik.typing import Array, IntArray
 from exactik.visuals import LazyVisuals, Visuals, map_visuals
 
 __all__ = ["Skeleton"]
-
-Point = tuple[float, float, float]
 
 
 class Skeleton(CoordinateSpace):
@@ -65,18 +64,12 @@ class Skeleton(CoordinateSpace):
         home: ArrayLike | None = None,
     ):
         """See `Skeleton.build`."""
-        ordered = order_parents_first(tuple(bones))
+        ordered = order_parents_first(bones)
         names = [bone.name for bone in ordered]
         self._set("name", str(name))
         self._set("bones", ordered)
         self._set("_index", {bone: k for k, bone in enumerate(names)})
-        checked: dict[str, tuple[str, Point]] = {}
-        for marker, (bone, point) in (markers or {}).items():
-            if bone not in self._index:
-                raise UnknownNameError("bone", bone, names)
-            x, y, z = require_shape(f"point of marker {marker!r}", point, 3).tolist()
-            checked[str(marker)] = (bone, (x, y, z))
-        self._set("markers", MappingProxyType(checked))
+        self._set("markers", MappingProxyType(check_marker_places(markers, names)))
         self._set("couplings", check_couplings(ordered, tuple(couplings)))
         self._set("_visuals", visuals)
         if not isinstance(masses, LazyMasses):
@@ -184,14 +177,15 @@ class Skeleton(CoordinateSpace):
 
     def bone_index(self, bone: str) -> int:
         """Return the index of a bone; raise `UnknownNameError` with near misses."""
-        if bone not in self._index:
-            hint = "that is a marker, see MarkerGoal" if bone in self.markers else ""
+        if not isinstance(bone, str) or bone not in self._index:
+            is_marker = isinstance(bone, str) and bone in self.markers
+            hint = "that is a marker, see MarkerGoal" if is_marker else ""
             raise UnknownNameError("bone", bone, self.bone_names, hint)
         return self._index[bone]
 
     def marker(self, name: str) -> tuple[str, Point]:
         """Return (bone, point in its frame [m]) of a marker, or raise `UnknownNameError`."""
-        if name not in self.markers:
+        if not isinstance(name, str) or name not in self.markers:
             raise UnknownNameError("marker", name, self.markers)
         return self.markers[name]
 

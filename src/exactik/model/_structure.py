@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,8 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["find_chains", "format_tree", "order_parents_first"]
 
 
-def order_parents_first(bones: Sequence[Bone]) -> tuple[Bone, ...]:
+def order_parents_first(bones: Iterable[Bone]) -> tuple[Bone, ...]:
     """Return the bones with parents before children, else in the given order."""
+    if not isinstance(bones, Iterable):
+        raise ModelError(
+            f"bones are of type {type(bones).__name__}; a skeleton is built of a list of Bones"
+        )
+    bones = tuple(bones)
     for bone in bones:
         if not isinstance(bone, Bone):
             raise ModelError(f"{bone!r} is no Bone; a skeleton is built of a list of them")

@@ -1,7 +1,14 @@
 """Recordings: marker positions and joint coordinates over time."""
 
 from exactik.motion._analog import Analog, LazySamples
-from exactik.motion._axes import axes_matrix, cyclic_axes, heading_axes, turn_skeleton, turn_to_up
+from exactik.motion._axes import (
+    axes_matrix,
+    check_up_axis,
+    cyclic_axes,
+    heading_axes,
+    turn_skeleton,
+    turn_to_up,
+)
 from exactik.motion._force_plates import ForcePlate, compute_plate_axes
 from exactik.motion._markers import Markers, Series
 from exactik.motion._motion import Motion
@@ -28,6 +35,7 @@ __all__ = [
     "Swap",
     "axes_matrix",
     "check_rate",
+    "check_up_axis",
     "choose_even_frames",
     "compute_plate_axes",
     "cut_into_segments",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "axes_matrix",
+    "check_up_axis",
     "cyclic_axes",
     "heading_axes",
     "permute_axis",
@@ -31,6 +32,13 @@ __all__ = [
 ]
 
 MotionOrMarkers = TypeVar("MotionOrMarkers", "Markers", "Motion")
+
+
+def check_up_axis(up_axis: str) -> str:
+    """Return the name of an axis in lower case; raise `UsageError` if it is none."""
+    if str(up_axis).lower() not in ("x", "y", "z"):
+        raise UsageError(f"up_axis is {up_axis!r}; it must be 'x', 'y' or 'z'")
+    return str(up_axis).lower()
 
 
 def cyclic_axes(up: str, to: str) -> str:
@@ -85,10 +93,11 @@ def heading_axes(up: str | None) -> list[str]:
 
 
 def permute_axis(up: str | None, matrix: Array) -> str | None:
-    """Return the up axis in axes permuted by a matrix."""
+    """Return the up axis in axes permuted by a matrix; None where an axis then points down."""
     if up is None:
         return None
-    return "xyz"[int(np.argmax(np.abs(matrix[:, "xyz".index(up)])))]
+    column = matrix[:, "xyz".index(up)]
+    return "xyz"[int(np.argmax(column))] if column.max() > 0.0 else None
 
 
 def axes_matrix(axes: str) -> Array:
@@ -98,7 +107,7 @@ def axes_matrix(axes: str) -> Array:
         axes: three of X, Y and Z, minus signs allowed: "YZX" makes the file's y the new x.
     """
     rows, sign = [], 1.0
-    for letter in axes.upper():
+    for letter in str(axes).upper():
         if letter == "-":
             sign = -1.0
         elif letter in "XYZ":

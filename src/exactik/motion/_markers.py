@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from exactik._arrays import as_floats, fill_masked, freeze
+from exactik._arguments import require_names
+from exactik._arrays import as_floats, fill_masked, freeze, is_number
 from exactik._text import count_noun
 from exactik.errors import ShapeError, UnknownNameError, UsageError
 from exactik.motion._analog import Analog
-from exactik.motion._axes import axes_matrix, permute_axis
+from exactik.motion._axes import axes_matrix, check_up_axis, permute_axis
 from exactik.motion._force_plates import ForcePlate
 from exactik.motion._time import check_rate, compute_resampled_positions, slice_frames
 from exactik.typing import Array, BoolArray
@@ -78,11 +79,14 @@ class Markers:
     def __post_init__(self) -> None:
         """Check shapes; keep arrays read-only."""
         positions = as_floats("positions", fill_masked(self.positions))
-        if positions.ndim != 3 or positions.shape[1:] != (len(self.names), 3):
+        if not isinstance(self.names, Iterable):
+            raise UsageError(f"names of markers are {self.names!r}; expected a list of names")
+        names = tuple(map(str, self.names))
+        if positions.ndim != 3 or positions.shape[1:] != (len(names), 3):
             raise ShapeError(
-                f"positions have shape {positions.shape}; expected (T, {len(self.names)}, 3)"
+                f"positions have shape {positions.shape}; expected (T, {len(names)}, 3)"
             )
-        if len(set(self.names)) < len(self.names):
+        if len(set(names)) < len(names):
             raise UsageError("two markers have the same name; names must be unique")
         positions = np.array(positions, dtype=float)
         infinite = np.isinf(positions)
@@ -92,11 +96,13 @@ class Markers:
             note = f"{count_noun(count, 'position is', 'positions are')} infinite: taken as missing"
             object.__setattr__(self, "notes", (*self.notes, note))
         object.__setattr__(self, "positions", freeze(positions))
-        object.__setattr__(self, "names", tuple(map(str, self.names)))
+        object.__setattr__(self, "names", names)
         object.__setattr__(
-            self, "computed", tuple(name for name in map(str, self.computed) if name in self.names)
+            self, "computed", tuple(name for name in map(str, self.computed) if name in names)
         )
         object.__setattr__(self, "rate", check_rate(self.rate))
+        if self.up_axis is not None:
+            object.__setattr__(self, "up_axis", check_up_axis(self.up_axis))
         object.__setattr__(self, "others", MappingProxyType(dict(self.others)))
         object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
 
@@ -143,11 +149,12 @@ class Markers:
 
     def chosen(self, names: Sequence[str]) -> Markers:
         """Return only these markers, in this order."""
+        names = require_names("names", names)
         for name in names:
             self.marker(name)
         index = [self.names.index(name) for name in names]
         positions = np.take(self.positions, index, axis=1)
-        return replace(self, positions=positions, names=tuple(names))
+        return replace(self, positions=positions, names=names)
 
     def renamed(self, names: Mapping[str, str]) -> Markers:
         """Return the same with other names: old → new; the others keep theirs."""
@@ -185,7 +192,13 @@ class Markers:
         return sampled.cut(first, max(min(stop, len(sampled)), first))
 
     def scaled(self, factor: float) -> Markers:
-        """Return the same with all lengths multiplied; force plates and their moments too."""
+        """Return the same with all lengths multiplied; force plates and their moments too.
+
+        Args:
+            factor: > 0.
+        """
+        if not is_number(factor) or not 0.0 < factor < np.inf:
+            raise UsageError(f"factor is {factor!r}; it must be a positive number")
         return replace(
             self,
             positions=self.positions * factor,

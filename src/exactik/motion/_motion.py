@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from exactik._arguments import require_instance
 from exactik._arrays import as_floats, freeze
 from exactik.errors import ShapeError
 from exactik.model import Pose, Skeleton
-from exactik.motion._axes import axes_matrix, permute_axis, turn_skeleton
+from exactik.motion._axes import axes_matrix, check_up_axis, permute_axis, turn_skeleton
 from exactik.motion._time import check_rate, compute_resampled_positions, slice_frames
 from exactik.typing import Array
 
@@ -57,11 +58,14 @@ class Motion:
 
     def __post_init__(self) -> None:
         """Check shapes; keep arrays read-only."""
+        require_instance("skeleton", self.skeleton, Skeleton)
         q = as_floats("q", self.q)
         if q.ndim != 2 or q.shape[1] != self.skeleton.nq:
             raise ShapeError(f"q has shape {q.shape}; expected (T, {self.skeleton.nq})")
         object.__setattr__(self, "q", freeze(np.array(q, dtype=float)))
         object.__setattr__(self, "rate", check_rate(self.rate))
+        if self.up_axis is not None:
+            object.__setattr__(self, "up_axis", check_up_axis(self.up_axis))
         object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
 
     def __len__(self) -> int:

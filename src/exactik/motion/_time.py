@@ -20,9 +20,19 @@ def check_rate(rate: float) -> float:
 
 def slice_frames(count: int, rate: float, start: float | None, end: float | None) -> slice:
     """Return the frames from `start` to `end`, both included [s from the first frame]."""
-    first = 0 if start is None else int(np.ceil(start * rate - 1e-6))
-    last = count if end is None else int(np.floor(end * rate + 1e-6)) + 1
-    return slice(max(first, 0), max(min(last, count), 0))
+    first, last = 0, count
+    if start is not None:
+        first = int(np.ceil(np.clip(_check_time("start", start) * rate - 1e-6, 0, count)))
+    if end is not None:
+        last = int(np.floor(np.clip(_check_time("end", end) * rate + 1e-6, -1, count - 1))) + 1
+    return slice(first, last)
+
+
+def _check_time(name: str, seconds: float) -> float:
+    """Return a time [s], which may be infinite; raise `UsageError` if it is none."""
+    if not is_number(seconds) or np.isnan(seconds):
+        raise UsageError(f"{name} is {seconds!r}; it must be a number of seconds")
+    return float(seconds)
 
 
 def compute_resampled_positions(count: int, rate: float, new: float) -> Array:

@@ -11,7 +11,6 @@ from exactik.calibration import CalibrationRecord, HandMapping
 from exactik.errors import Advice, FileError
 from exactik.io import (
     Note,
-    check_axis,
     choose_unit,
     collect_warnings,
     describe_markers,
@@ -30,7 +29,7 @@ from exactik.io import (
 from exactik.io.formats import CSV, NPZ, reader_of
 from exactik.io.native import read_npz_metadata
 from exactik.model import Skeleton, human
-from exactik.motion import Markers, Motion, axes_matrix, turn_to_up
+from exactik.motion import Markers, Motion, axes_matrix, check_up_axis, turn_to_up
 from exactik.pipeline._options import RecordingOptions
 from exactik.pipeline._subjects import choose_subjects
 from exactik.pipeline._up_axis import align_up_axis, find_motion_up, find_upright_person
@@ -112,7 +111,7 @@ def read_skeleton(
         up: which axis is up, in place of what is customary.
     """
     if name.lower() == HUMAN:
-        return LoadedSkeleton(human(), HUMAN, "z" if up is None else check_axis(up))
+        return LoadedSkeleton(human(), HUMAN, "z" if up is None else check_up_axis(up))
     notes: list[Note] = []
     form, known = find_format(name), readable_suffixes("skeleton")
     if suffix_of(name) not in known and not Path(name).exists():
@@ -120,7 +119,7 @@ def read_skeleton(
     with collect_warnings(notes, name):
         unstated = form is not None and form.length_unit is None
         skeleton = load_skeleton(name, "auto" if unit is None and unstated else unit)
-        up_axis = _find_skeleton_up(name, skeleton, notes) if up is None else check_axis(up)
+        up_axis = _find_skeleton_up(name, skeleton, notes) if up is None else check_up_axis(up)
     record = None
     if form is NPZ:
         record = CalibrationRecord.from_metadata(read_npz_metadata(name))
@@ -169,7 +168,7 @@ def read_motion(
             figure = load_skeleton(find_skeleton_beside(name))
         unstated = form is not None and form.length_unit is None
         motion = load_motion(name, figure, length_unit="auto" if unstated else None)
-    known = motion.up_axis if up is None else check_axis(up)
+    known = motion.up_axis if up is None else check_up_axis(up)
     if known is None and by_custom:
         known = find_motion_up(replace(motion, source=name))
         _note_unusual_up(name, known, notes)

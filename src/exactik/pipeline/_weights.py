@@ -25,7 +25,8 @@ def resolve_weights(
     weights: dict[str, float] = {}
     for name, weight in given.items():
         pattern = recorded.get(name, by_short_name.get(name, name))
-        matches = [other for other in names if fnmatchcase(other, pattern)]
+        # A name may hold brackets, which a pattern would take for a choice of letters.
+        matches = [other for other in names if other == pattern or fnmatchcase(other, pattern)]
         if len(matches) == 0:
             raise UnknownNameError("marker", name, names)
         weights.update(dict.fromkeys(matches, weight))

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from exactik._arguments import require_names
 from exactik._arrays import contiguous_copy, freeze, require_shape
 from exactik.errors import GoalError, UsageError
 from exactik.goals import (
@@ -100,8 +101,11 @@ class Problem:
         if not isinstance(skeleton, Skeleton):
             raise UsageError(f"a problem needs a Skeleton first, not {type(skeleton).__name__}")
         goals = as_goals(goals)
-        lock = (lock,) if isinstance(lock, str) else tuple(lock)
-        strength = dict(strength or {})
+        lock = require_names("lock", lock)
+        strength = {} if strength is None else strength
+        if not isinstance(strength, Mapping):
+            raise UsageError(f"strength is {strength!r}; expected {{name or pattern: factor}}")
+        strength = dict(strength)
         self._arguments: dict[str, Any] = {
             "limits": limits,
             "lock": lock,

@@ -1,6 +1,6 @@
 """Solvers: every method over one loop; the answer, its proof and its error bars."""
 
-from exactik.solvers._certificate import Certificate
+from exactik.solvers._certificate import CONVERGED_GRADIENT, Certificate
 from exactik.solvers._compiled_solve import (
     Solver,
     can_solve_compiled,
@@ -17,7 +17,7 @@ from exactik.solvers._descend import (
 from exactik.solvers._goal_errors import compute_term_tolerances
 from exactik.solvers._method import CompiledMethod, Method, PythonMethod, Stepper
 from exactik.solvers._registry import METHODS, resolve_method, solvers
-from exactik.solvers._result import CONVERGED_GRADIENT, Result
+from exactik.solvers._result import Result
 from exactik.solvers._solve import solve, solve_until_stopped
 from exactik.solvers._starts import make_start_table, require_count
 from exactik.solvers._uncertainty import Covariance

@@ -21,6 +21,7 @@ from exactik.solvers._view import Place, View
 from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = [
+    "CONVERGED_GRADIENT",
     "FLAT_EIGENVALUE",
     "Certificate",
     "compute_flat_curvature",
@@ -29,6 +30,8 @@ __all__ = [
 ]
 
 
+CONVERGED_GRADIENT = 1e-8
+"""Relative projected gradient that counts as none, whatever tolerance a method aimed at."""
 FLAT_EIGENVALUE = 1e-8  # of the largest curvature: one within this of zero does not count as rank
 ROUNDED_CURVATURE = 1e-11  # share of weight · lever² that may be rounding
 FLAT_COST = 1e-9  # share of the cost that a turn of 1 rad or a shift of 1 m must take away

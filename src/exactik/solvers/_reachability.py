@@ -20,7 +20,7 @@ from exactik.model import Bone, Skeleton
 from exactik.problem import Problem
 from exactik.typing import Array
 
-__all__ = ["ReachBound", "bound_reach"]
+__all__ = ["ReachBound", "bone_moves", "bound_reach"]
 
 
 class ReachBound(NamedTuple):
@@ -48,7 +48,7 @@ def bound_reach(problem: Problem, bone: str, point: Array, q: Array) -> ReachBou
     """
     skeleton = problem.skeleton
     path = _list_ancestors(skeleton, bone)
-    moving = [k for k in path if not problem.locked[_joint_dofs(skeleton, k)].all()]
+    moving = [k for k in path if _joint_moves(problem, k)]
     if len(moving) == 0:
         return ReachBound(skeleton.forward(q).point(bone, point), 0.0, moves=False)
     first = moving[0]
@@ -60,6 +60,29 @@ def bound_reach(problem: Problem, bone: str, point: Array, q: Array) -> ReachBou
     if math.isfinite(slides):
         radius = _bound_links(problem, joints, links, q) + slides
     return ReachBound(_locate_joint(skeleton, first, q), radius, moves=True)
+
+
+def bone_moves(problem: Problem, bone: str) -> bool:
+    """Return whether a free dof moves or turns the bone."""
+    return any(_joint_moves(problem, k) for k in _list_ancestors(problem.skeleton, bone))
+
+
+def _joint_moves(problem: Problem, k: int) -> bool:
+    """Return whether a dof of the bone's joint is free, or follows one that is."""
+    skeleton = problem.skeleton
+    if not problem.locked[_joint_dofs(skeleton, k)].all():
+        return True
+    if not _has_driven_dofs(skeleton, k):
+        return False
+    bone = skeleton.bones[k]
+    drivers = {coupling.driven: coupling.driver for coupling in skeleton.couplings}
+    for dof in (f"{bone.name}.{name}" for name in bone.joint.dof_names):
+        driver: str | None = dof
+        while driver in drivers:
+            driver = drivers[driver]
+        if driver is not None and not problem.locked[skeleton.dof_names.index(driver)]:
+            return True
+    return False
 
 
 def _list_ancestors(skeleton: Skeleton, bone: str) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from exactik.errors import UnknownNameError
+from exactik.errors import UnknownNameError, UsageError
 from exactik.solvers._method import Method
 from exactik.solvers.methods import (
     BFGS,
@@ -56,6 +56,8 @@ def resolve_method(solver: str | Method) -> Method:
     if isinstance(solver, Method):
         return solver
     if not isinstance(solver, str) or solver not in METHODS:
+        if isinstance(solver, type):
+            raise UsageError(f"solver is the class {solver.__name__}; give {solver.__name__}()")
         raise UnknownNameError("solver", str(solver), tuple(METHODS))
     return _make_default(solver)
 

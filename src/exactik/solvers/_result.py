@@ -13,18 +13,14 @@ from exactik._arrays import freeze
 from exactik._text import join_names
 from exactik.kernels.goals.terms import POSITION
 from exactik.problem import Problem
-from exactik.solvers._certificate import Certificate, make_certificate
+from exactik.solvers._certificate import CONVERGED_GRADIENT, Certificate, make_certificate
 from exactik.solvers._descend import History
 from exactik.solvers._goal_errors import compute_goal_errors
 from exactik.solvers._uncertainty import Covariance, compute_covariance, compute_sensitivity
 from exactik.solvers._verdict import Verdict, make_verdict
 from exactik.typing import Array
 
-__all__ = ["CONVERGED_GRADIENT", "Result", "make_result"]
-
-
-# Relative projected gradient that counts as none, whatever tolerance a method aimed at.
-CONVERGED_GRADIENT = 1e-8
+__all__ = ["Result", "make_result"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

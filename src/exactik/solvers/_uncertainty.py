@@ -32,7 +32,11 @@ from exactik.kernels.calculus import dense
 from exactik.kernels.calculus.workspace import SLOPE, update_kinematics
 from exactik.kernels.goals import terms as term
 from exactik.problem import Problem
-from exactik.solvers._certificate import find_held_dofs
+from exactik.solvers._certificate import (
+    CONVERGED_GRADIENT,
+    compute_flat_curvature,
+    find_held_dofs,
+)
 from exactik.solvers._view import View
 from exactik.spatial import runnable
 from exactik.typing import Array
@@ -101,10 +105,16 @@ def _invert_hessian(result: Result) -> tuple[Array, Array]:
             f"error bars and sensitivities need a minimum; this solve did not converge ({slope})"
         )
     problem, nv = result.problem, result.problem.skeleton.nv
-    free = np.flatnonzero(~find_held_dofs(problem, View(problem).at(result.q)))
-    H = problem.hessian(result.q)[np.ix_(free, free)]
+    place = View(problem).at(result.q)
+    free = np.flatnonzero(~find_held_dofs(problem, place))
+    # A solve that rests although it has a slope has a cost that is next to nothing. Residuals would
+    # vanish in one more step, and the curvature that they add is not that of the minimum.
+    is_exact = place.slope <= max(result.tolerance, CONVERGED_GRADIENT)
+    full = problem.hessian(result.q) if is_exact else problem.gauss_newton(result.q)
+    H = full[np.ix_(free, free)]
     # Idle dofs are found by their whole rows: a diagonal entry alone may vanish by cancellation.
-    rounding = CURVATURE_ROUNDING * np.abs(H).max(initial=0.0)
+    flat = compute_flat_curvature(problem, place)
+    rounding = max(CURVATURE_ROUNDING * float(np.abs(H).max(initial=0.0)), flat)
     idle = np.abs(H).max(axis=1, initial=0.0) <= rounding
     H[idle, :] = H[:, idle] = 0.0
     scale = 1.0 / np.sqrt(

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from exactik.goals import GoalPart
 from exactik.solvers._certificate import compute_flat_curvature, find_held_dofs
 from exactik.solvers._goal_errors import find_weighted_projector
-from exactik.solvers._reachability import bound_reach
+from exactik.solvers._reachability import bone_moves, bound_reach
 from exactik.solvers._view import View
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def _describe_out_of_reach(result: Result) -> str | None:
         if shortfall > max(farthest, part.tolerance):
             farthest, radius, worst, moves = shortfall, reach.radius, name, reach.moves
     if worst == "":
-        return None
+        return _describe_immovable(result)
     distance = f"{farthest:.3g} m" if farthest < 1e3 else f"{farthest:.0f} m"
     if not moves:
         return f"out of reach: {worst} is {distance} away, and no free dof moves it"
@@ -170,6 +171,30 @@ def _describe_out_of_reach(result: Result) -> str | None:
         else ""
     )
     return f"out of reach: {worst} is {distance} beyond full stretch{unit}"
+
+
+def _describe_immovable(result: Result) -> str | None:
+    """Return the sentence on a goal that is missed on bones that nothing can move, if there is one.
+
+    Directions have no distance to be proven out of reach by.
+    """
+    problem = result.problem
+    bones = {
+        name: {term.bone for term in goal.terms(problem.skeleton)}
+        for name, goal in zip(problem.rows, problem.goals, strict=True)
+    }
+    for part, error in zip(problem.packed.error_parts, result.misses.tolist(), strict=True):
+        watched = next(bones[name] for name, rows in problem.rows.items() if _holds(rows, part))
+        stuck = len(watched) > 0 and not any(bone_moves(problem, bone) for bone in watched)
+        if stuck and error > part.tolerance:
+            off = part.describe(error)
+            return f"out of reach: {part.name} is {off} off, and no free dof moves it"
+    return None
+
+
+def _holds(rows: slice, part: GoalPart) -> bool:
+    """Return whether a part is of the goal with these rows of the residual."""
+    return rows.start <= part.rows.start and part.rows.stop <= rows.stop
 
 
 def _describe_limits(result: Result) -> str:

@@ -85,7 +85,9 @@ def wxyz_from_matrix(rotation: ArrayLike) -> Array:
     best = np.argmax(np.diagonal(k, axis1=-2, axis2=-1), axis=-1)
     q = np.take_along_axis(k, best[..., None, None], axis=-2)[..., 0, :]
     q = q / np.linalg.norm(q, axis=-1, keepdims=True)
-    return np.where(q[..., :1] < 0.0, -q, q)
+    q = np.where(q[..., :1] < 0.0, -q, q)
+    q[..., 0] += 0.0  # −0, of which arctan2 would make half a turn more
+    return q
 
 
 def log_rotation(rotation: ArrayLike) -> Array:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from exactik._arguments import require_instance
 from exactik._arrays import freeze
 from exactik.errors import ModelError, UnknownNameError, UsageError
 from exactik.motion import Markers, Motion
@@ -82,7 +83,7 @@ def simulate_recording(
     ):
         if not 0.0 <= value <= upper:
             raise UsageError(f"{name} is {value!r}; expected a number from 0 to {upper:g}")
-    names = tuple(motion.skeleton.markers)
+    names = tuple(require_instance("motion", motion, Motion).skeleton.markers)
     if len(names) == 0:
         raise ModelError(f"skeleton {motion.skeleton.name!r} has no markers to record")
     random = np.random.default_rng(seed)

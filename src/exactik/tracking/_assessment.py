@@ -237,7 +237,7 @@ def _find_gaps(track: Track) -> list[Attention]:
 
 
 def _find_poor_fits(track: Track) -> list[Attention]:
-    errors, options = track.marker_errors, track.options.assessment
+    errors, options = track.errors_that_count, track.options.assessment
     frame_error = np.sqrt(_finite_mean(errors**2, axis=1))
     positive = frame_error[frame_error > 0.0]
     usual = float(np.median(positive)) if len(positive) > 0 else 0.0
@@ -284,7 +284,7 @@ def _find_jumps(track: Track) -> list[Attention]:
 def _find_ignored_markers(track: Track) -> list[Attention]:
     if track.marker_weights is None:
         return []
-    seen, entries = np.isfinite(track.marker_errors), []
+    seen, entries = np.isfinite(track.errors_that_count), []
     for m, name in enumerate(track.names):
         ignored = track.marker_weights[:, m] < track.options.assessment.ignored_weight
         for segment in find_segments(seen[:, m] & ignored, join=FIT_JOIN_FRAMES):

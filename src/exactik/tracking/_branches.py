@@ -185,6 +185,8 @@ def _make_other_poses(window: PathWindow, frames: IntArray, seed: int) -> tuple[
             step[:, dofs] = to_target[:, dofs] + spread * anywhere
             poses.append(skeleton.integrate(path.q[limb_frames], step))
             pose_frames.append(limb_frames)
+    if len(poses) == 0:  # all dofs that are not the root's are locked
+        return np.empty((0, skeleton.nq)), np.empty(0, dtype=np.int64)
     return np.concatenate(poses), np.concatenate(pose_frames)
 
 

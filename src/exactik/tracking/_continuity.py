@@ -73,6 +73,7 @@ def _find_in_chunk(
     ratio = options.neighbour_ratio
     jumping = bone_turn > options.max_turn_rate * dt + ratio * _smaller_neighbour(bone_turn)
     moved = marker_move > options.max_marker_rate * dt + ratio * _smaller_neighbour(marker_move)
+    moved &= problem.counts  # what is only measured may jump
     for name, steps in zip(problem.names, moved.T, strict=True):
         jumping[:, skeleton.bone_index(skeleton.marker(name)[0])] |= steps
     return jumping

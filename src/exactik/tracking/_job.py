@@ -11,6 +11,7 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import ArrayLike
 
+from exactik._arguments import require_instance
 from exactik._arrays import is_number
 from exactik.errors import ModelError, UsageError
 from exactik.model import Skeleton
@@ -128,7 +129,10 @@ def begin_tracking(
 ) -> TrackingJob:
     """Check the arguments and prepare the markers."""
     begin = time.perf_counter()
+    require_instance("skeleton", skeleton, Skeleton)
+    require_instance("markers", markers, Markers)
     options = settings.get("options") or DEFAULT_OPTIONS
+    require_instance("options", options, TrackingOptions)
     smooth, sigma = settings.get("smooth", "auto"), settings.get("sigma")
     robust, references = settings.get("robust"), settings.get("references")
     require_smooth(smooth, markers.rate)

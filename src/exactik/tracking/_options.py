@@ -46,6 +46,10 @@ class PreparationOptions:
         huber_width: c of the Huber loss, in standard deviations of the markers along each axis.
             Textbooks have 1.345 for one coordinate; residuals here are lengths in space. By hand.
         tukey_width: c of the Tukey loss, likewise; textbooks have 4.685. By hand.
+        min_loss_noise: [m] standard deviation of the markers below which a robust loss gets no
+            narrower, where it is estimated: better than any camera. Markers that a program made fit
+            to rounding, and all that a descent passes on its way to them would be outliers; see
+            test_a_robust_loss_does_no_harm_where_there_is_no_noise.
         initial_loss_width: [m] c of the Huber loss that gives the first estimate of the noise: wide
             enough for a figure that fits badly. By hand.
         initial_noise_frames: spread over the recording, from which the noise is first estimated.
@@ -76,6 +80,7 @@ class PreparationOptions:
     returning_swap_max_misfit: float = 1.2
     huber_width: float = 2.5
     tukey_width: float = 7.0
+    min_loss_noise: float = 1e-4
     initial_loss_width: float = 0.05
     initial_noise_frames: int = 16
     initial_noise_starts: int = 6

@@ -74,11 +74,15 @@ def prepare_markers(
     outliers = Outliers(swaps=(), spikes=np.zeros((0, 0), dtype=bool))
     if robust is not None:
         problem, outliers = remove_outliers(problem, preparation)
-    if sigma is None and (robust is not None or not problem.seen.all()):
+    is_estimated = sigma is None
+    if is_estimated and (robust is not None or not problem.seen.all()):
         sigma = estimate_initial_noise(problem, cold_start, preparation, options.first_pass)
     if robust is not None:
         widths = {"huber": preparation.huber_width, "tukey": preparation.tukey_width}
-        loss = np.array([LOSS_KINDS[robust], widths[robust] * (sigma or 0.0), 1.0])
+        loss_noise = sigma or 0.0
+        if is_estimated:
+            loss_noise = max(loss_noise, preparation.min_loss_noise)
+        loss = np.array([LOSS_KINDS[robust], widths[robust] * loss_noise, 1.0])
         problem = problem.with_targets(loss=loss)
     filled = problem if sigma is None else fill_gaps(problem, sigma, preparation)
     return PreparedMarkers(recorded=problem, problem=filled, outliers=outliers)
@@ -189,7 +193,7 @@ def estimate_initial_noise(
     rows = np.arange(len(frames))
     starts = options.initial_noise_starts
     solutions = solve_cold_start(sample, cold_start, rows, starts, options=first_pass)
-    distance = np.linalg.norm(sample.residuals(solutions.q), axis=2)
+    distance = np.linalg.norm(sample.residuals(solutions.q), axis=2)[:, sample.counts]
     if not np.isfinite(distance).any():
         return options.assumed_noise
     # Of a normal distribution in space the median distance is 1.538 standard deviations.
@@ -247,7 +251,7 @@ def _find_neighbours(problem: TrackingProblem, options: PreparationOptions) -> l
 def _count_bones_between(problem: TrackingProblem) -> Array:
     """Return how many bones lie between each two markers, (M, M).
 
-    Infinite between markers of two trees, and of a marker to itself.
+    Infinite between markers of two trees, of a marker to itself, and to a marker without weight.
     """
     skeleton, names = problem.skeleton, problem.names
     chains: list[list[int]] = []
@@ -261,6 +265,7 @@ def _count_bones_between(problem: TrackingProblem) -> Array:
         meeting = next((n for n, bone in enumerate(chains[m]) if bone in chains[k]), None)
         if meeting is not None:
             bones[m, k] = meeting + chains[k].index(chains[m][meeting])
+    bones[:, ~problem.counts] = np.inf
     return bones
 
 

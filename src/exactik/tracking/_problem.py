@@ -117,6 +117,11 @@ class TrackingProblem:
         return ~np.isnan(self.targets.position[:, :, 0])
 
     @property
+    def counts(self) -> BoolArray:
+        """Which markers have a weight, (M,); the others are measured, and nothing goes by them."""
+        return self.targets.weight > 0.0
+
+    @property
     def robust(self) -> str | None:
         """Name of the robust loss; None if it is quadratic."""
         kinds = {kind: name for name, kind in LOSS_KINDS.items()}
@@ -300,7 +305,7 @@ def make_tracking_problem(
         )
     if not is_number(posture) or not 0.0 <= posture < np.inf:
         raise UsageError(f"posture is {posture!r}; it must be a number ≥ 0")
-    if robust not in LOSS_KINDS:
+    if not isinstance(robust, str | None) or robust not in LOSS_KINDS:
         raise UsageError(f"robust is {robust!r}; it must be None, 'huber' or 'tukey'")
     columns = [markers.names.index(name) for name in matches]
     position = np.take(markers.positions, columns, axis=1)

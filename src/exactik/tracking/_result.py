@@ -136,10 +136,17 @@ class Track:
         return self.problem.targets.point
 
     @property
+    def errors_that_count(self) -> Array:
+        """The same as `marker_errors` [m], (T, M), not a number for markers of weight 0 either."""
+        counts = self.problem.counts
+        return self.marker_errors if counts.all() else np.where(counts, self.marker_errors, np.nan)
+
+    @property
     def mean_error(self) -> float:
-        """Mean distance of a marker that is there from its place on the figure [m]."""
-        seen = np.isfinite(self.marker_errors)
-        return float(self.marker_errors[seen].mean()) if seen.any() else float("nan")
+        """Mean distance of a marker that is there and counts from its place on the figure [m]."""
+        errors = self.errors_that_count
+        seen = np.isfinite(errors)
+        return float(errors[seen].mean()) if seen.any() else float("nan")
 
     @property
     def converged(self) -> BoolArray:
@@ -167,7 +174,7 @@ class Track:
         words[self.at_limits.any(axis=1)] = "at-limits"
         words[self.undetermined.any(axis=1)] = "gap"
         words[~self.converged] = "not-converged"
-        words[np.isfinite(self.marker_errors).sum(axis=1) < 3] = "no-markers"
+        words[np.isfinite(self.errors_that_count).sum(axis=1) < 3] = "no-markers"
         return words
 
     @cached_property
@@ -200,7 +207,7 @@ class Track:
         Judged by some frames spread over those that have three markers or more.
         """
         options, problem = self.options.assessment, self.problem
-        seen = np.flatnonzero(np.isfinite(self.marker_errors).sum(axis=1) >= 3)
+        seen = np.flatnonzero(np.isfinite(self.errors_that_count).sum(axis=1) >= 3)
         there = seen if len(seen) > 0 else np.arange(len(self))
         frames = there[choose_even_frames(len(there), options.open_sd_frames)]
         q = np.array(self.motion.q[frames])

@@ -12,6 +12,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from exactik._arguments import require_instance
 from exactik._threads import run_in_threads
 from exactik.errors import UsageError
 from exactik.kernels.descent.options import NEGLIGIBLE_COST
@@ -88,7 +89,8 @@ def track(
         markers: the recording; markers are matched by name, others left out.
         solver: a compiled method; its tolerance is 1e-4 if only its name is given.
         limits: "hard", "soft" or "off".
-        weights: name of a marker → its weight, 1 for the others; or all of them, (M,).
+        weights: name of a marker → its weight, 1 for the others; or all of them, (M,). Only ratios
+            count; a marker of weight 0 is measured, and nothing goes by it.
         robust: None; "huber", where markers far off pull less; "tukey", where they do not at all.
         smooth: "auto" solves all frames together with a prior on the accelerations of the bones,
             whose strength is estimated from the recording: the most probable motion. A number is a
@@ -160,6 +162,9 @@ def track_many(
         progress: is called with the number of frames done and to do, of all recordings.
         **settings: the other arguments of `track`, for all recordings.
     """
+    if isinstance(recordings, Markers | str):
+        raise UsageError("recordings is one alone; expected a list of Markers")
+    recordings = [require_instance("recordings", each, Markers) for each in recordings]
     skeletons = [skeleton] * len(recordings) if isinstance(skeleton, Skeleton) else list(skeleton)
     if len(skeletons) != len(recordings):
         raise UsageError(f"{len(skeletons)} skeletons for {len(recordings)} recordings")
@@ -280,7 +285,10 @@ def finish_tracking(job: TrackingJob, path: FrameSolutions) -> Track:
     if sigma is None:
         # By what frames leave by themselves: smoothed, they have fewer dofs, nobody knows how many.
         fitted = (information.sum(axis=0) > 0.0) & ~problem.frame_problem.locked
-        sigma = estimate_noise(errors, int(fitted.sum()), options.preparation.assumed_noise)
+        errors_that_count = errors[:, problem.counts]
+        sigma = estimate_noise(
+            errors_that_count, int(fitted.sum()), options.preparation.assumed_noise
+        )
     outcomes = path.outcomes
     motion = Motion(job.skeleton, path.q, markers.rate, markers.first_frame, markers.up_axis)
     del path  # an hour of poses, of which the motion has a copy

@@ -150,9 +150,9 @@ def collect_facts(track: Track) -> RecordingFacts:
     from exactik.tracking import find_likely_swaps
 
     skeleton = track.skeleton
-    first, last = find_span(np.isfinite(track.marker_errors))
+    first, last = find_span(np.isfinite(track.errors_that_count))
     frames = slice(first, last + 1)
-    errors = track.marker_errors[frames]
+    errors = track.errors_that_count[frames]
     seen = np.isfinite(errors)
     context = track.context
     is_fitted = context is not None and context.is_fitted

@@ -86,7 +86,7 @@ def measure_limbs(
         with_markers: dofs with markers on their bone or beyond it, (nv,).
         is_open: dofs that nothing determines, (nv,).
     """
-    skeleton, errors = track.skeleton, track.marker_errors[frames]
+    skeleton, errors = track.skeleton, track.errors_that_count[frames]
     seen, undetermined = np.isfinite(errors), track.undetermined[frames]
     marker_bones = np.array([skeleton.marker(name)[0] for name in track.names])
     names, dof_names = np.array(track.names), np.array(skeleton.dof_names)

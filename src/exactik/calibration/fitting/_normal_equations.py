@@ -89,8 +89,9 @@ def compute_normal_equations(
     J_movable, r_movable = J[:, scaled.movable], r[:, scaled.movable]
 
     frames, nv = len(q), J.shape[-1]
-    J_flat = J.reshape(frames, -1, nv)
-    K_flat = K_scales.reshape(frames, 3 * len(J[0]), groups)
+    rows = 3 * J.shape[1]
+    J_flat = J.reshape(frames, rows, nv)
+    K_flat = K_scales.reshape(frames, rows, groups)
     A = J_flat.transpose(0, 2, 1) @ J_flat
     B = np.empty((frames, nv, n))
     B[:, :, :groups] = J_flat.transpose(0, 2, 1) @ K_flat

@@ -171,8 +171,10 @@ def _median_distances(markers: Markers, names: Sequence[str]) -> Array:
 
 
 def _reach_of(a: BonePath, b: BonePath) -> float:
-    """Return the greatest distance of two points [m]."""
-    common = next(bone for bone in a if bone in b)
+    """Return the greatest distance of two points [m]; infinite on two trees."""
+    common = next((bone for bone in a if bone in b), None)
+    if common is None:
+        return math.inf
     (end_a, length_a), (end_b, length_b) = a[common], b[common]
     return length_a + length_b + math.dist(end_a, end_b)
 

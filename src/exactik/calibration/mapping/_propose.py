@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from exactik._arguments import require_instance
 from exactik.calibration.mapping._by_hand import match_by_hand
 from exactik.calibration.mapping._by_name import match_by_landmark, match_by_name
 from exactik.calibration.mapping._by_place import (
@@ -52,6 +53,8 @@ def propose_mapping(
         geometry: whether to look at places too.
         computed: whether to use points that software computed from markers, such as joint centres.
     """
+    require_instance("skeleton", skeleton, Skeleton)
+    require_instance("markers", markers, Markers)
     proposal = Proposal(
         skeleton,
         markers,

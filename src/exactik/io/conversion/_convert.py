@@ -12,7 +12,6 @@ import numpy as np
 
 from exactik._text import count_noun
 from exactik.errors import Advice, FileError, Note
-from exactik.io._load import check_axis
 from exactik.io._units import LENGTH_UNITS, metres_per
 from exactik.io.conversion._losses import content_of, describe, find_losses
 from exactik.io.conversion._source import ReadOptions, Source, Thing, find_content, read_source
@@ -27,7 +26,7 @@ from exactik.io.formats import (
     writer_of,
 )
 from exactik.model import Skeleton
-from exactik.motion import Markers, Motion, cyclic_axes
+from exactik.motion import Markers, Motion, check_up_axis, cyclic_axes
 
 __all__ = [
     "Conversion",
@@ -118,7 +117,7 @@ def convert(
     source_path, target_path = os.fspath(source), os.fspath(target)
     for axis in (output_up, input_up):
         if axis is not None:
-            check_axis(axis)
+            check_up_axis(axis)
     content, written = _choose_contents(source_path, target_path)
     target_format = _writable_format_of(target_path)
     unit = _check_unit(target_path, target_format, written, output_unit)
@@ -311,7 +310,7 @@ def _turn_upright(
 ) -> tuple[Thing, str | None, list[Note]]:
     """Return the same with another axis up, which it is, and what there is to say about that."""
     notes: list[Note] = []
-    old_up = source.up_axis if input_up is None else check_axis(input_up)
+    old_up = source.up_axis if input_up is None else check_up_axis(input_up)
     if up is not None and old_up is None:
         old_up = source.format.up_axis if source.format.up_axis_of is None else None
         if old_up is None:
@@ -327,8 +326,8 @@ def _turn_upright(
     is_skeleton = isinstance(thing, Skeleton)
     recording = Motion(thing, thing.neutral()[None], 30.0) if is_skeleton else thing
     recording = replace(recording, up_axis=old_up)
-    if up is not None and old_up is not None and check_axis(up) != old_up:
-        axes = cyclic_axes(old_up, check_axis(up))
+    if up is not None and old_up is not None and check_up_axis(up) != old_up:
+        axes = cyclic_axes(old_up, check_up_axis(up))
         recording = recording.turned(axes)
         text = f"turned from {old_up} up to {recording.up_axis} up (axes {axes})"
         notes.append(Note("turned", "remark", "", text))

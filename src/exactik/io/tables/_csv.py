@@ -25,7 +25,7 @@ def write_csv_markers(markers: Markers, path: str, length_unit: str | float = "m
     """Write frame, time [s] and x, y, z of every marker; missing ones are empty."""
     unit, metres = require_named_unit(path, length_unit)
     names = [f"{name} {axis} [{unit}]" for name in markers.names for axis in "xyz"]
-    rows = markers.positions.reshape(len(markers), -1) / metres
+    rows = markers.positions.reshape(len(markers), len(names)) / metres
     _write_rows(path, names, rows, markers.times, markers.first_frame)
 
 

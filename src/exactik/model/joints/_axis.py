@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import require_shape
+from exactik._arrays import is_number, require_shape
 from exactik.errors import ModelError
 from exactik.functions import Constant, CoordinateFunction, Linear
 
@@ -65,6 +65,11 @@ class JointAxis:
         if function is None:
             function = Linear()
         elif not isinstance(function, CoordinateFunction):
+            if not is_number(function):
+                raise ModelError(
+                    f"the function of an axis is {function!r}; expected a number, None or one of "
+                    "exactik.functions"
+                )
             function = Constant(function)
         names = (coordinates,) if isinstance(coordinates, str) else tuple(coordinates)
         if len(names) != function.coordinate_count:

@@ -183,7 +183,7 @@ class Joint:
             raise ModelError(f"a free joint needs a rotation joint inside, not {joint.kind!r}")
         if limits is None:
             limits = [_NO_LIMIT] * 3
-        array = np.asarray(limits, dtype=float)
+        array = as_floats("limits", limits)
         if array.shape == (3, 2):
             array = np.concatenate([array, np.asarray(joint.limits).reshape(-1, 2)])
         return _with_limits(Joint("free", rotation=joint), array)

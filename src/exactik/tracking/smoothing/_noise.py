@@ -42,7 +42,7 @@ def estimate_white_noise(problem: TrackingProblem, options: SmoothingOptions) ->
     By fourth differences in time, in which motions have next to no part. Half of the samples
     decide, so that spikes and impacts do not. Of long recordings some are taken, spread over it.
     """
-    position, used = problem.targets.position, problem.targets.weight > 0.0
+    position, used = problem.targets.position, problem.counts
     last = len(FOURTH_DIFFERENCE) - 1
     first = choose_even_frames(max(len(position) - last, 0), options.white_noise_samples)
     differences = np.zeros((len(first), *position.shape[1:]))
@@ -70,6 +70,7 @@ def estimate_changing_noise(
         return 0.0
     frames = choose_even_frames(len(q) - lag, options.noise_frames)
     change = problem.residuals(q[frames + lag], frames + lag) - problem.residuals(q[frames], frames)
+    change = change[:, problem.counts]
     # Each dof takes one number out of the residuals; only what is left over tells of noise.
     moves = (information.sum(axis=0) > 0.0) & ~problem.frame_problem.locked
     surplus = np.isfinite(change).sum(axis=(1, 2)) - int(moves.sum())

@@ -23,7 +23,11 @@ from exactik.tracking.smoothing._prior import (
     make_prior,
     weigh_accelerations,
 )
-from exactik.tracking.smoothing._smoother import Smoother, make_smoothing_problem
+from exactik.tracking.smoothing._smoother import (
+    Smoother,
+    compute_mean_weight,
+    make_smoothing_problem,
+)
 from exactik.tracking.smoothing._strength import (
     compute_strength_of_cutoff,
     estimate_strength,
@@ -70,7 +74,10 @@ def smooth_path(
     options, noise = run.options.smoothing, sigma
     if noise is None:
         noise = estimate_noise_between_frames(run.problem, path.q, information, options)
-    problem = make_smoothing_problem(run.problem, noise)
+    problem, mean_weight = (
+        make_smoothing_problem(run.problem, noise),
+        compute_mean_weight(run.problem),
+    )
     # What no marker is on or beyond stays at rest and has no say in how the rest of it moves.
     is_seen = np.asarray(information.sum(axis=0) > 0.0)
     smoother = Smoother(problem, options, run.threads, is_seen)
@@ -91,11 +98,12 @@ def smooth_path(
             q, stages = estimated_q, [1.0]
         del estimated_q
     else:
-        strength = compute_strength_of_cutoff(problem, float(smooth), information, noise, free)
+        own_information = information / mean_weight  # with the weights of the smoothing problem
+        strength = compute_strength_of_cutoff(problem, float(smooth), own_information, noise, free)
     priors = [weigh(strength, allowed) for allowed in stages]
     found = smoother.advance(q, priors, noise, chunks, estimate=False, report_frames=report_frames)
     smoothed = FrameSolutions(found.q, path.outcomes.copy())
-    smoothed.cost[:] = found.cost
+    smoothed.cost[:] = mean_weight * found.cost
     unwrap_path(problem, smoothed.q)
     return smoothed, Smoothing(prior=priors[-1], noise=noise)
 

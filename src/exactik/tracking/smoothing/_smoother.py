@@ -25,7 +25,7 @@ from exactik.tracking.smoothing._chunks import Chunk
 from exactik.tracking.smoothing._prior import AccelerationSquares
 from exactik.typing import Array, BoolArray
 
-__all__ = ["SmoothedFrames", "Smoother", "make_smoothing_problem"]
+__all__ = ["SmoothedFrames", "Smoother", "compute_mean_weight", "make_smoothing_problem"]
 
 OfChunk = TypeVar("OfChunk")
 
@@ -33,11 +33,22 @@ OfChunk = TypeVar("OfChunk")
 def make_smoothing_problem(problem: TrackingProblem, noise: float) -> TrackingProblem:
     """Return a problem whose robust weights stay as they were found; noise is σ [m].
 
-    The neutral pose counts no more than a prior of an angle of which nothing is known: where
-    markers are missing, accelerations decide.
+    Weights are over their mean, so that a marker of the mean weight has the standard deviation σ:
+    only ratios between markers count beside the accelerations. The neutral pose counts no more than
+    a prior of an angle of which nothing is known: where markers are missing, accelerations decide.
     """
-    rest_weight = np.minimum(problem.targets.rest_weight, (noise / UNKNOWN_SD) ** 2)
-    return problem.with_targets(loss=np.array([QUADRATIC, 1.0, 1.0]), rest_weight=rest_weight)
+    targets, mean = problem.targets, compute_mean_weight(problem)
+    rest_weight = np.minimum(targets.rest_weight / mean, (noise / UNKNOWN_SD) ** 2)
+    return problem.with_targets(
+        weight=targets.weight / mean,
+        loss=np.array([QUADRATIC, 1.0, 1.0]),
+        rest_weight=rest_weight,
+    )
+
+
+def compute_mean_weight(problem: TrackingProblem) -> float:
+    """Return the mean weight of the markers that have one."""
+    return float(problem.targets.weight[problem.counts].mean())
 
 
 class SmoothedFrames(NamedTuple):

@@ -1,10 +1,4 @@
-"""Compile kernels before they are needed, into the cache: once per installation.
-
-    python -m exactik.precompile [poses] [recordings] [error-bars]
-
-Without arguments it compiles what solves poses, which takes most of a minute. Nothing is compiled
-twice: of several such processes one works and the others wait for it.
-"""
+"""The parts that can be compiled beforehand, and which of them the cache does not have."""
 
 from __future__ import annotations
 
@@ -26,6 +20,7 @@ from exactik.solvers import solve
 
 __all__ = [
     "compile_missing",
+    "compile_parts",
     "list_missing",
     "precompile_error_bars",
     "precompile_poses",
@@ -143,15 +138,11 @@ def waiting_for_compiler() -> Iterator[None]:
             os.environ["EXACTIK_INTERPRET"] = before
 
 
-def main(parts: list[str]) -> None:
-    """Compile the parts named, in their order."""
+def compile_parts(parts: list[str]) -> None:
+    """Compile the parts named, in their order; what solves poses if none is."""
     unknown = sorted(set(parts) - set(PARTS))
     if unknown:
         sys.exit(f"exactik.precompile: no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
     for part in parts or ["poses"]:
         with _one_at_a_time(part), waiting_for_compiler():
             PARTS[part]()
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
