@@ -11,11 +11,11 @@ import exactik as ik
 from exactik.motion import Segment
 from exactik.retargeting import ContactOptions, find_anatomy, find_contacts, load_mapping
 from exactik.retargeting._bends import MAX_EXTENSION, bend_at_least, limit_extension, lower_hips
-from exactik.retargeting._bone_names import read_bone_name
 from exactik.retargeting._contacts import trim_pivots
-from exactik.retargeting._figure import make_body_figure
 from exactik.retargeting._foot_plan import plan_foot
-from exactik.retargeting._jumps import Limb, find_jump_frames, spread_jumps
+from exactik.retargeting._jumps import find_jump_frames, spread_jumps
+from exactik.retargeting.body import Limb, make_body_figure
+from exactik.retargeting.body._bone_names import read_bone_name
 from exactik.spatial import axis_rotation
 from tests.support.retargeting_figures import make_character, make_robot
 

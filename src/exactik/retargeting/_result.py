@@ -12,12 +12,11 @@ import numpy as np
 from exactik._text import count_noun, join_names
 from exactik.model import Pose
 from exactik.motion import Motion
-from exactik.retargeting._anatomy import SIDES
 from exactik.retargeting._contacts import Contact
 from exactik.retargeting._correspondence import Correspondence
-from exactik.retargeting._figure import BodyFigure, SourceBody
 from exactik.retargeting._hands import measure_hand_places
-from exactik.retargeting._jumps import LIMBS, find_limb_jumps, measure_limb_steps
+from exactik.retargeting._jumps import find_limb_jumps, measure_limb_steps
+from exactik.retargeting.body import LIMBS, SIDES, BodyFigure, SourceBody
 from exactik.typing import Array
 
 __all__ = ["Retargeting", "TurnSteps"]
