@@ -71,7 +71,8 @@ def test_a_wrist_that_was_let_go_is_placed_again_within_a_moment(by_character: R
     assert arms.measure_misses(placed, "left").max() < 0.01
     assert all(len(frames) == 0 for frames in arms.find_jumps(placed).values())
     changed = np.flatnonzero((placed != off).any(axis=1))
-    assert (changed.min(), changed.max()) == (40 - 7, 40 + 7)  # 0.25 s at 30 Hz, but for the ends
+    # It jumps after frame 39 and is off in 40; 0.25 s are 8 frames, of which the ends stay.
+    assert (changed.min(), changed.max()) == (39 - 7, 40 + 7)
     np.testing.assert_array_equal(arms.mend(good, good, "left"), good)
 
 
