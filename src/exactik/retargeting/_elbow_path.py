@@ -17,7 +17,6 @@ from exactik.model import Pose
 from exactik.problem import Problem
 from exactik.retargeting._reach import (
     PLACE_WEIGHT,
-    REACH_METHOD,
     REST_WEIGHT,
 )
 from exactik.retargeting.body import (
@@ -28,6 +27,7 @@ from exactik.retargeting.body import (
     find_other_bones,
     find_stretching_dofs,
 )
+from exactik.solvers import Auto
 from exactik.spatial import angle_between
 from exactik.typing import Array
 
@@ -45,6 +45,15 @@ MISS_COST = 100.0
 COORDINATE_SHARE = 0.05
 """Of the squared changes of coordinates among those of the bones' turns: a robot's hinges should
 not turn by half while the arm stays as it is."""
+CANDIDATE_METHOD = Auto(
+    metric="dof",
+    tolerance=1e-5,
+    max_iterations=30,
+    initial_damping=1e-3,
+    detour=False,
+    escape=False,
+)
+"""Not to the end: what is chosen is placed exactly afterwards, from there."""
 COPY_SHARE = 0.01
 """Of the squared turns from the copied arm, in each frame, among those from frame to frame: elbows
 are where the source's are, unless that needs a quarter of a turn within a tenth of a second."""
@@ -140,7 +149,7 @@ def _solve_candidates(
                 problem,
                 {**now, "elbow": circle[t]},
                 q0=start,
-                solver=REACH_METHOD,
+                solver=CANDIDATE_METHOD,
                 threads=threads,
             ).q
             solved[t, sweep] = arms
