@@ -33,6 +33,9 @@ __all__ = [
 MIN_UP_COSINE = 0.9
 """Of the direction from feet to head with an axis, from which that axis is up: 26°. Walking people
 have 0.99, at rest all that stand 0.999; a dog, from paws to head, 0.8."""
+MIN_STANDING = 0.6
+"""Cosine of trunk and legs, from which a body stands on two legs: people have 0.93 and more, a
+robot with bent knees 0.84, dogs and foxes 0.3 to 0.55 at best."""
 LOOKED_AT_FRAMES = 50
 """Of a motion, to see which axis is up, and how it stands if its zero pose does not: people seldom
 lie in most."""
@@ -52,9 +55,17 @@ def prepare_source(
         or _find_up_axis(anatomy, q_rest, positions)
         or _name_axis(find_up_direction(anatomy, positions))
     )
-    if measure_standing(anatomy, motion.skeleton.forward(q_rest).positions[None])[0] < 0.0:
+    at_rest = measure_standing(anatomy, motion.skeleton.forward(q_rest).positions[None])[0]
+    standing = measure_standing(anatomy, positions)
+    if max(at_rest, standing.max()) < MIN_STANDING:
+        raise ModelError(
+            f"{motion.skeleton.name!r} stands on two legs neither at rest nor in its motion: its "
+            "trunk is never in line with them (an animal on all fours, or legs without length); "
+            "retarget takes over motions of bodies on two legs"
+        )
+    if at_rest < 0.0:
         # Bones laid out along one axis: the file's zero pose is no figure, but its motion is.
-        q_rest = motion.q[few][np.argmax(measure_standing(anatomy, positions))]
+        q_rest = motion.q[few][np.argmax(standing)]
     upright = replace(motion, up_axis=known)
     upright = upright if known == "z" else upright.turned(cyclic_axes(known, "z"))
     anatomy = replace(anatomy, skeleton=upright.skeleton)
@@ -161,10 +172,10 @@ def make_target_figure(target: Skeleton, given: Mapping[str, str], up: str) -> B
     upright = target if up == "z" else turn_skeleton(target, cyclic_axes(up, "z"))
     q_rest = upright.neutral()
     anatomy = find_anatomy(upright, q_rest, given)
-    if measure_standing(anatomy, upright.forward(q_rest).positions[None])[0] < 0.0:
+    if measure_standing(anatomy, upright.forward(q_rest).positions[None])[0] < MIN_STANDING:
         raise ModelError(
-            f"at rest {target.name!r} does not stand: its legs point where its head is; "
-            "give a figure whose rest pose stands"
+            f"at rest {target.name!r} does not stand on two legs: its trunk is not in line with "
+            "them; give a figure whose rest pose stands"
         )
     return make_body_figure(anatomy, q_rest)
 

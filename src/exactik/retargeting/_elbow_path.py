@@ -13,7 +13,7 @@ import numpy as np
 
 from exactik.batch import solve_batch
 from exactik.goals import Goal, OrientationGoal, PositionGoal, PostureGoal
-from exactik.model import Pose
+from exactik.model import Bone, Skeleton
 from exactik.problem import Problem
 from exactik.retargeting._reach import (
     PLACE_WEIGHT,
@@ -23,13 +23,13 @@ from exactik.retargeting.body import (
     ARM_PARTS,
     BodyFigure,
     Limb,
+    find_limb,
     find_moving_coordinates,
-    find_other_bones,
     find_stretching_dofs,
 )
 from exactik.solvers import Auto
 from exactik.spatial import angle_between
-from exactik.typing import Array
+from exactik.typing import Array, BoolArray
 
 __all__ = ["find_elbow_path"]
 
@@ -61,48 +61,45 @@ are where the source's are, unless that needs a quarter of a turn within a tenth
 
 def find_elbow_path(
     target: BodyFigure,
-    limb: Limb,
     side: str,
     q: Array,
     places: Array,
     max_miss: float,
-    copied: Pose,
+    copied: Array,
+    *,
+    fix_first: bool,
+    fix_last: bool,
     threads: int,
-    fix_first: bool = True,
-    fix_last: bool = True,
 ) -> Array:
     """Return poses, (T, nq), whose wrist is at its places and whose arm turns little in between.
 
     Args:
         target: the figure.
-        limb: its arm.
         side: "left" or "right".
         q: poses of a window, (T, nq); only the arm changes.
         places: of the wrist [m, world], (T, 3).
         max_miss: of the wrist [m], below which it is where it should be.
-        copied: the arm as the source has it, near which the elbow stays.
-        threads: number of threads.
+        copied: poses with the arm as the source has it, near which the elbow stays, (T, nq).
         fix_first: whether the first pose stays as it is.
         fix_last: likewise the last.
+        threads: number of threads.
     """
-    skeleton = target.skeleton
-    candidates, misses = _solve_candidates(target, limb, side, q, places, threads)
+    limb = find_limb(target, f"{side}_arm")
+    arm, moves = _extract_arm(target, limb)
+    if arm.nq != moves.sum():
+        return q  # some of its dofs follow others: it cannot be looked at by itself
+    own, wanted = q[:, moves], arm.forward(copied[:, moves]).rotations
+    candidates, misses = _solve_candidates(target, limb, side, arm, q, own, wanted, places, threads)
     ends = [t for t, fixed in ((0, fix_first), (len(q) - 1, fix_last)) if fixed]
-    candidates[ends], misses[ends] = q[ends][:, None], 0.0
-    pose = skeleton.forward(candidates)
-    body = skeleton.bone_index(limb.body)
-    bones = [skeleton.bone_index(bone) for bone in limb.bones]
-    R_body_bone = np.einsum(
-        "tkji,tkbjl->tkbil", pose.rotations[:, :, body], pose.rotations[:, :, bones]
-    )
-    moves = np.isin(np.array(skeleton.bone_names)[skeleton.dof_bones], list(limb.moving))
-    coordinates = candidates[:, :, skeleton.plain_q[moves & (skeleton.plain_q >= 0)]]
-    R_copied = np.einsum("tji,tbjl->tbil", copied.rotations[:, body], copied.rotations[:, bones])
+    candidates[ends], misses[ends] = own[ends][:, None], 0.0
+    bones = [arm.bone_index(bone) for bone in limb.bones]
+    turned = arm.forward(candidates).rotations[:, :, bones]
+    coordinates = candidates[:, :, arm.plain_q[arm.plain_q >= 0]]
     node_costs = MISS_COST * np.maximum(misses / max_miss - 1.0, 0.0)
-    node_costs += COPY_SHARE * (angle_between(R_body_bone, R_copied[:, None]) ** 2).sum(axis=-1)
+    node_costs += COPY_SHARE * (angle_between(turned, wanted[:, None, bones]) ** 2).sum(axis=-1)
     cost, origins = node_costs[0], []
     for t in range(1, len(q)):
-        turns = angle_between(R_body_bone[t - 1][:, None], R_body_bone[t][None])
+        turns = angle_between(turned[t - 1][:, None], turned[t][None])
         changes = coordinates[t][None] - coordinates[t - 1][:, None]
         step = (turns**2).sum(axis=-1) + COORDINATE_SHARE * (changes**2).sum(axis=-1)
         total = cost[:, None] + step
@@ -111,67 +108,94 @@ def find_elbow_path(
     chosen = [int(np.argmin(cost))]
     for origin in reversed(origins):
         chosen.append(int(origin[chosen[-1]]))
-    return candidates[np.arange(len(q)), chosen[::-1]]
+    found = q.copy()
+    found[:, moves] = candidates[np.arange(len(q)), chosen[::-1]]
+    return found
+
+
+def _extract_arm(target: BodyFigure, limb: Limb) -> tuple[Skeleton, BoolArray]:
+    """Return an arm by itself, whose root is what carries it, and which coordinates it has, (nq,).
+
+    Solved by itself it takes a tenth of the time.
+    """
+    skeleton, moving = target.skeleton, set(limb.moving)
+    bones = [Bone(limb.body)] + [bone for bone in skeleton.bones if bone.name in moving]
+    others = [bone.name for bone in skeleton.bones if bone.name not in moving]
+    return Skeleton.build("arm", bones), find_moving_coordinates(skeleton, others)
 
 
 def _solve_candidates(
-    target: BodyFigure, limb: Limb, side: str, q: Array, places: Array, threads: int
+    target: BodyFigure,
+    limb: Limb,
+    side: str,
+    arm: Skeleton,
+    q: Array,
+    own: Array,
+    wanted: Array,
+    places: Array,
+    threads: int,
 ) -> tuple[Array, Array]:
-    """Return poses with elbows all round, (T, K, nq), and how far wrists are off [m], (T, K)."""
-    skeleton, parts = target.skeleton, target.anatomy.parts
-    pose = skeleton.forward(q)
+    """Return poses of an arm with its elbow all round, and how far the wrist is off.
+
+    Each angle is followed forwards from the first pose and backwards from the last, so that both
+    solutions that an arm may have at either end go on as long as they can.
+
+    Returns:
+        Poses of the arm, (T, 2 K, n), and distances [m], (T, 2 K).
+    """
+    parts, pose = target.anatomy.parts, target.skeleton.forward(q)
     shoulder, elbow, wrist = (parts[f"{side}_{part}"].start for part in ARM_PARTS)
-    rest = skeleton.forward(target.q_rest)
+    rest = target.skeleton.forward(target.q_rest)
     upper = float(np.linalg.norm(rest.point(elbow) - rest.point(shoulder)))
-    lower = target.arm_lengths[side] - upper
-    up = pose.rotations[:, target.index_of(target.chest)] @ target.part_frames[target.chest][:, 2]
-    circle = _place_elbows(pose.point(shoulder), places, up, upper, lower)
+    body = target.skeleton.bone_index(limb.body)
+    R_world_body, p_world_body = pose.rotations[:, body], pose.positions[:, body]
+    wrists = np.einsum("tji,tj->ti", R_world_body, places - p_world_body)
+    shoulders = np.einsum("tji,tj->ti", R_world_body, pose.point(shoulder) - p_world_body)
+    circle = _place_elbows(shoulders, wrists, upper, target.arm_lengths[side] - upper)
     goals: list[Goal] = [
-        PositionGoal(wrist, places[0], name="wrist", weight=PLACE_WEIGHT),
+        PositionGoal(wrist, wrists[0], name="wrist", weight=PLACE_WEIGHT),
         PositionGoal(elbow, circle[0, 0], name="elbow", weight=ELBOW_WEIGHT),
-        PostureGoal(skeleton.neutral(), weight=np.where(skeleton.turns, REST_WEIGHT, 0.0)),
+        PostureGoal(arm.neutral(), weight=np.where(arm.turns, REST_WEIGHT, 0.0)),
     ]
-    targets = {"wrist": places, "elbow": circle}
     for bone in limb.bones[1:]:
-        turned = pose.rotations[:, skeleton.bone_index(bone)]
-        goals.append(OrientationGoal(bone, turned[0], name=bone, weight=HAND_TURN_WEIGHT))
-        targets[bone] = turned
-    lock = [*find_other_bones(skeleton, set(limb.moving)), *find_stretching_dofs(skeleton)]
-    problem = Problem(skeleton, goals, lock=lock)
-    moves = find_moving_coordinates(skeleton, lock)
-    solved = np.empty((len(q), 2, SWIVEL_ANGLES, skeleton.nq))
+        turned = wanted[0, arm.bone_index(bone)]
+        goals.append(OrientationGoal(bone, turned, name=bone, weight=HAND_TURN_WEIGHT))
+    problem = Problem(arm, goals, lock=find_stretching_dofs(arm))
+    solved = np.empty((len(q), 2, SWIVEL_ANGLES, arm.nq))
     for sweep, order in enumerate((range(len(q)), range(len(q) - 1, -1, -1))):
-        arms = np.repeat(q[order[:1]], SWIVEL_ANGLES, axis=0)
+        arms = _repeat(own[order[0]])
         for t in order:
-            now = {name: _repeat(value[t]) for name, value in targets.items() if name != "elbow"}
-            start = np.where(moves, arms, q[t])
+            targets = {bone: _repeat(wanted[t, arm.bone_index(bone)]) for bone in limb.bones[1:]}
+            targets |= {"wrist": _repeat(wrists[t]), "elbow": circle[t]}
             arms = solve_batch(
-                problem,
-                {**now, "elbow": circle[t]},
-                q0=start,
-                solver=CANDIDATE_METHOD,
-                threads=threads,
+                problem, targets, q0=arms, solver=CANDIDATE_METHOD, threads=threads
             ).q
             solved[t, sweep] = arms
-    solved = solved.reshape(len(q), 2 * SWIVEL_ANGLES, skeleton.nq)
-    wrists = skeleton.forward(solved).positions[:, :, skeleton.bone_index(wrist)]
-    return solved, np.linalg.norm(wrists - places[:, None], axis=-1)
+    solved = solved.reshape(len(q), 2 * SWIVEL_ANGLES, arm.nq)
+    reached = arm.forward(solved).positions[:, :, arm.bone_index(wrist)]
+    return solved, np.linalg.norm(reached - wrists[:, None], axis=-1)
 
 
 def _repeat(value: Array) -> Array:
     return np.repeat(value[None], SWIVEL_ANGLES, axis=0)
 
 
-def _place_elbows(shoulders: Array, wrists: Array, up: Array, upper: float, lower: float) -> Array:
-    """Return places of the elbow [m, world], (T, K, 3), on its circle, from the highest round."""
+def _place_elbows(shoulders: Array, wrists: Array, upper: float, lower: float) -> Array:
+    """Return places of the elbow [m], (T, K, 3), on its circle; from where is all the same."""
     away = wrists - shoulders
     distance = np.linalg.norm(away, axis=1, keepdims=True)
     along = away / np.maximum(distance, 1e-12)
     share = (upper**2 - lower**2 + distance**2) / np.maximum(2.0 * distance, 1e-12)
     share = np.clip(share, -upper, upper)
     radius = np.sqrt(upper**2 - share**2)
-    top = up - np.einsum("ti,ti->t", up, along)[:, None] * along
-    top = top / np.maximum(np.linalg.norm(top, axis=1, keepdims=True), 1e-12)
+    # Carried along from frame to frame, so that an angle means the same in all.
+    across = np.eye(3)[np.argmin(np.abs(along[0]))]
+    tops = []
+    for direction in along:
+        across = across - (across @ direction) * direction
+        across = across / max(float(np.linalg.norm(across)), 1e-12)
+        tops.append(across)
+    top = np.array(tops)
     beside = np.cross(along, top)
     swivel = 2.0 * np.pi * np.arange(SWIVEL_ANGLES) / SWIVEL_ANGLES
     round_it = np.cos(swivel)[:, None] * top[:, None] + np.sin(swivel)[:, None] * beside[:, None]

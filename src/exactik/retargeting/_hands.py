@@ -175,7 +175,7 @@ class _Arms:
 
     def _mend_window(self, q: Array, copied: Array, window: slice, side: str) -> Array:
         """Return poses with another way for the elbow within a window, if that is better."""
-        skeleton, limb = self.target.skeleton, self.limbs[side]
+        skeleton = self.target.skeleton
         part = replace(
             self.source,
             positions=self.source.positions[window],
@@ -183,20 +183,18 @@ class _Arms:
         )
         arms = _Arms(part, self.target, self.threads)
         band = q[window].copy()
-        free = (window.start == 0, window.stop == len(q))
         before = arms.count_faults(band, side)
         place = measure_hand_places(part, self.target, skeleton.forward(band))[side].target
         band = find_elbow_path(
             self.target,
-            limb,
             side,
             band,
             place,
             MISSED_SHARE * self.target.arm_lengths[side],
-            skeleton.forward(copied[window]),
-            self.threads,
-            fix_first=not free[0],
-            fix_last=not free[1],
+            copied[window],
+            fix_first=window.start > 0,
+            fix_last=window.stop < len(q),
+            threads=self.threads,
         )
         best, fewest = q, before
         for round_number in range(RELAX_ROUNDS + 1):

@@ -11,19 +11,23 @@ import numpy as np
 
 from exactik._text import count_noun, join_names
 from exactik.model import Pose
-from exactik.motion import Motion
+from exactik.motion import Motion, choose_even_frames
 from exactik.retargeting._contacts import Contact
 from exactik.retargeting._correspondence import Correspondence
+from exactik.retargeting._hand_reach import find_hand_reach
 from exactik.retargeting._hands import measure_hand_places
 from exactik.retargeting._jumps import find_limb_jumps, measure_limb_steps
 from exactik.retargeting.body import LIMBS, SIDES, BodyFigure, SourceBody
-from exactik.typing import Array
+from exactik.typing import Array, IntArray
 
 __all__ = ["Retargeting", "TurnSteps"]
 
 MAX_SLIDE = 1e-3  # [m] of a standing foot that counts as standing; a millimetre is not seen
 MAX_HAND_ERROR = 0.02  # of the arm's length that a wrist may be off; 1 cm of an adult's
 SHOWN_TIMES = 3  # moments in a sentence
+MAX_REACH_FRAMES = 50  # in which a wrist is off, evenly chosen, that are asked why
+MAX_HINGE_SPEED = 30.0
+"""[rad/s] of a hinge, beyond which a note says so: motors of robots do not reach it."""
 
 
 class TurnSteps(NamedTuple):
@@ -36,6 +40,20 @@ class TurnSteps(NamedTuple):
 
     source: Array
     target: Array
+
+
+class HingeSpeed(NamedTuple):
+    """How fast a joint of one dof turns.
+
+    Attributes:
+        name: of the dof; "" if there is none.
+        speed: [rad/s].
+        frame: from which to the next it does.
+    """
+
+    name: str
+    speed: float
+    frame: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +70,7 @@ class Retargeting:
         source_body: the body that moved, z up.
         target_figure: the body that took over, z up.
         root_was_freed: whether the target's root was fixed and got a free joint.
+        hands_placed: whether wrists were put to their places.
     """
 
     motion: Motion
@@ -63,6 +82,7 @@ class Retargeting:
     source_body: SourceBody
     target_figure: BodyFigure
     root_was_freed: bool
+    hands_placed: bool = True
 
     @cached_property
     def _pose(self) -> Pose:
@@ -121,6 +141,21 @@ class Retargeting:
         below, above = skeleton.lower[limited] - q, q - skeleton.upper[limited]
         return float(max(below.max(initial=0.0), above.max(initial=0.0)))
 
+    @cached_property
+    def fastest_hinge(self) -> HingeSpeed:
+        """The joint with one dof that turns fastest from a frame to the next."""
+        skeleton, q = self.motion.skeleton, self.motion.q
+        counts = np.bincount(skeleton.dof_bones, minlength=len(skeleton.bones))
+        hinges = skeleton.turns & (skeleton.plain_q >= 0) & (counts[skeleton.dof_bones] == 1)
+        dofs = np.flatnonzero(hinges)
+        speeds = np.abs(np.diff(q[:, skeleton.plain_q[dofs]], axis=0)) * self.motion.rate
+        if speeds.size == 0:
+            return HingeSpeed(name="", speed=0.0, frame=0)
+        frame, k = np.unravel_index(int(np.argmax(speeds)), speeds.shape)
+        return HingeSpeed(
+            name=skeleton.dof_names[dofs[k]], speed=float(speeds[frame, k]), frame=int(frame)
+        )
+
     @property
     def needs_look(self) -> bool:
         """Whether a foot slides, a wrist is off, a limit is left or a limb jumps."""
@@ -139,10 +174,9 @@ class Retargeting:
             if len(off) > 0:
                 worst = int(np.argmax(errors))
                 found.append(
-                    f"the {side} wrist is up to {100.0 * errors[worst]:.0f} % of the arm from its "
+                    f"the {side} wrist is up to {100.0 * errors[worst]:.1f} % of the arm from its "
                     f"place, at {worst / self.motion.rate:.2f} s, and beyond 2 % in "
-                    f"{count_noun(len(off), 'frame')}: no way there without a jump was found "
-                    "inside the limits"
+                    f"{count_noun(len(off), 'frame')}{self._explain_misses(side, off)}"
                 )
         if self.limit_excess > 0.0:
             found.append(f"limits are left by {self.limit_excess:.2g} rad or m")
@@ -154,6 +188,28 @@ class Retargeting:
                 )
         return tuple(found)
 
+    def _explain_misses(self, side: str, frames: IntArray) -> str:
+        """Return why a wrist is off in frames, (n,): the end of a sentence; "" if not placed."""
+        if not self.hands_placed:
+            return ", for wrists were not placed"
+        looked = frames[choose_even_frames(len(frames), MAX_REACH_FRAMES)]
+        figure = self.target_figure
+        reach = find_hand_reach(self.source_body, figure, self.motion.q, side, looked)
+        beyond = looked[reach.distances > MAX_HAND_ERROR]
+        if len(beyond) == 0:
+            return (
+                ": the arm can reach these places one by one, but no way from one to the next "
+                "without a jump was found inside its limits"
+            )
+        degrees = [f"{name} at {np.degrees(limit):.0f}°" for name, limit in reach.limits]
+        held = f" ({join_names(degrees)})" if len(degrees) > 0 else ""
+        share = "" if len(beyond) == len(looked) else f" in {len(beyond)} of {len(looked)} of them"
+        times = [f"{frame / self.motion.rate:.2f} s" for frame in (beyond[0], beyond[-1])]
+        return (
+            f": out of reach{share}, from {times[0]} to {times[1]}, inside the limits of the arm"
+            f"{held}"
+        )
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What was done beside copying, a sentence each."""
@@ -163,6 +219,13 @@ class Retargeting:
             found.append(f"the root {name!r} was fixed and moves freely now")
         if len(self.contacts) == 0:
             found.append("no foot of the source stands anywhere")
+        if self.root_was_freed:
+            name, speed, frame = self.fastest_hinge
+            if speed > MAX_HINGE_SPEED:
+                found.append(
+                    f"no limit of speed is kept: the hinge {name} turns at {speed:.0f} rad/s at "
+                    f"{frame / self.motion.rate:.2f} s"
+                )
         return tuple(found)
 
     def __str__(self) -> str:

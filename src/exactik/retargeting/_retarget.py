@@ -133,6 +133,7 @@ def retarget(
         source_body=source,
         target_figure=figure,
         root_was_freed=free_target is not target,
+        hands_placed=hands,
     )
 
 

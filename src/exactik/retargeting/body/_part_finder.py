@@ -155,12 +155,21 @@ class PartFinder:
             groups = self._group(limb, parts, ARM_PARTS)
         if groups is None:
             groups = self._group_by_lengths(limb, ARM_PARTS)
+        groups["upper_arm"] = self._add_hinges(limb, groups["upper_arm"], groups["forearm"][0])
         found = self._make_parts(side, chest, limb, groups)
         before = limb[: limb.index(groups["upper_arm"][0])]
         before = [k for k in self.path_between(chest, limb[0])[1:-1] if self.is_bone(k)] + before
         if len(before) > 0:
             found[f"{side}_clavicle"] = one_bone(self.skeleton.bone_names[before[-1]])
         return found
+
+    def _add_hinges(self, limb: list[int], group: list[int], next_joint: int) -> list[int]:
+        """Return the bones of an upper arm with hinges of the shoulder that have other names."""
+        rest, first = self.positions[0], limb.index(group[0])
+        room = SAME_PLACE * float(np.linalg.norm(rest[next_joint] - rest[group[0]]))
+        while first > 0 and np.linalg.norm(rest[limb[first - 1]] - rest[group[0]]) < room:
+            first -= 1
+        return [*limb[first : limb.index(group[0])], *group]
 
     def _only_child(self, bone: int) -> list[int]:
         """Return the child of a foot whose name is not known, if it is the only one."""

@@ -108,7 +108,9 @@ class _RestMeasure:
         a, b, c = (self.start(f"{side}_{part}") for part in parts)
         length = float(np.linalg.norm(b - a) + np.linalg.norm(c - b))
         if length <= 0.0:
-            raise ModelError(f"the {side} {parts[0]} of {self.skeleton.name!r} has no length")
+            raise ModelError(
+                f"the {side} {parts[0]} of {self.skeleton.name!r} has no length at rest"
+            )
         return length
 
     # --- feet
@@ -159,7 +161,10 @@ class _RestMeasure:
             axes |= self._limb_axes(side, LEG_PARTS, -up, forward)
             foot = self.positions[self.skeleton.bone_index(parts[f"{side}_foot"].bone)]
             along = toes[side] - foot
-            along = make_unit(along - (along @ up) * up, f"the {side} foot points up or down")
+            along = make_unit(
+                along - (along @ up) * up,
+                f"the {side} foot of {self.skeleton.name!r} points up or down at rest",
+            )
             flat = np.stack([along, np.cross(up, along), up], axis=1).astype(float)
             axes[f"{side}_foot"] = flat
             if f"{side}_toes" in parts:
@@ -175,7 +180,9 @@ class _RestMeasure:
         axes: Array = np.stack([straight, across, np.cross(straight, across)], axis=1)
         found = {}
         for name, start, end in zip(names, centres, ends, strict=True):
-            along = make_unit(end - start, f"the {side} {name} has no length")
+            along = make_unit(
+                end - start, f"the {side} {name} of {self.skeleton.name!r} has no length at rest"
+            )
             axes = rotation_between(axes[:, 0], along) @ axes
             found[f"{side}_{name}"] = axes
         return found
