@@ -48,6 +48,7 @@ TAKES = """
     bvh/xia/example.bvh
 """.split()
 
+
 def load_take(path: Path) -> Motion:
     skeleton = None
     if path.suffix.lower() == ".amc":

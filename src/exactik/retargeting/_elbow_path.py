@@ -89,7 +89,9 @@ def find_elbow_path(
     if arm.nq != moves.sum():
         return q  # some of its dofs follow others: it cannot be looked at by itself
     own, wanted = q[:, moves], arm.forward(copied[:, moves]).rotations
-    candidates, misses = _solve_candidates(target, limb, side, arm, q, own, wanted, places, threads)
+    circle, wrists = _find_elbow_circle(target, limb, side, q, places)
+    search = _ArmSearch(target, limb, side, arm, wanted, threads)
+    candidates, misses = search.sweep(own, copied[:, moves], circle, wrists, max_miss)
     ends = [t for t, fixed in ((0, fix_first), (len(q) - 1, fix_last)) if fixed]
     candidates[ends], misses[ends] = own[ends][:, None], 0.0
     bones = [arm.bone_index(bone) for bone in limb.bones]
@@ -124,60 +126,97 @@ def _extract_arm(target: BodyFigure, limb: Limb) -> tuple[Skeleton, BoolArray]:
     return Skeleton.build("arm", bones), find_moving_coordinates(skeleton, others)
 
 
-def _solve_candidates(
-    target: BodyFigure,
-    limb: Limb,
-    side: str,
-    arm: Skeleton,
-    q: Array,
-    own: Array,
-    wanted: Array,
-    places: Array,
-    threads: int,
+class _ArmSearch:
+    """Looks for poses of an arm with its elbow all round and its wrist in place."""
+
+    def __init__(
+        self,
+        target: BodyFigure,
+        limb: Limb,
+        side: str,
+        arm: Skeleton,
+        wanted: Array,
+        threads: int,
+    ):
+        parts = target.anatomy.parts
+        _, elbow, self.wrist = (parts[f"{side}_{part}"].start for part in ARM_PARTS)
+        self.arm, self.wanted, self.bones, self.threads = arm, wanted, limb.bones[1:], threads
+        goals: list[Goal] = [
+            PositionGoal(self.wrist, np.zeros(3), name="wrist", weight=PLACE_WEIGHT),
+            PositionGoal(elbow, np.zeros(3), name="elbow", weight=ELBOW_WEIGHT),
+            PostureGoal(arm.neutral(), weight=np.where(arm.turns, REST_WEIGHT, 0.0)),
+        ]
+        goals += [
+            OrientationGoal(bone, np.eye(3), name=bone, weight=HAND_TURN_WEIGHT)
+            for bone in self.bones
+        ]
+        self.problem = Problem(arm, goals, lock=find_stretching_dofs(arm))
+
+    def sweep(
+        self, own: Array, copied: Array, circle: Array, wrists: Array, max_miss: float
+    ) -> tuple[Array, Array]:
+        """Return poses of the arm, (T, 2 K, n), and how far its wrist is off [m], (T, 2 K).
+
+        Each angle is followed forwards from the first pose and backwards from the last, so that
+        solutions that the arm has at either end go on as long as they can; from the copied pose
+        where they end.
+
+        Args:
+            own: poses of the arm, (T, n).
+            copied: as the source has it, (T, n).
+            circle: places of the elbow against what carries the arm [m], (T, K, 3).
+            wrists: likewise of the wrist [m], (T, 3).
+            max_miss: of the wrist [m], below which it is where it should be.
+        """
+        solved = np.empty((len(own), 2, SWIVEL_ANGLES, self.arm.nq))
+        misses = np.empty((len(own), 2, SWIVEL_ANGLES))
+        for sweep, order in enumerate((range(len(own)), range(len(own) - 1, -1, -1))):
+            poses = _repeat(own[order[0]], SWIVEL_ANGLES)
+            for t in order:
+                poses, off = self._solve(t, poses, circle[t], wrists[t])
+                lost = np.flatnonzero(off > max_miss)
+                if len(lost) > 0:
+                    start = _repeat(copied[t], len(lost))
+                    again, again_off = self._solve(t, start, circle[t][lost], wrists[t])
+                    better = again_off < off[lost]
+                    poses[lost[better]], off[lost[better]] = again[better], again_off[better]
+                solved[t, sweep], misses[t, sweep] = poses, off
+        flat = (len(own), 2 * SWIVEL_ANGLES)
+        return solved.reshape(*flat, -1), misses.reshape(flat)
+
+    def _solve(self, t: int, start: Array, elbows: Array, wrist: Array) -> tuple[Array, Array]:
+        """Return poses from starts (n, nq) for places of the elbow (n, 3), and misses [m], (n,)."""
+        count = len(start)
+        targets = {
+            bone: _repeat(self.wanted[t, self.arm.bone_index(bone)], count) for bone in self.bones
+        }
+        targets |= {"wrist": _repeat(wrist, count), "elbow": elbows}
+        poses = solve_batch(
+            self.problem, targets, q0=start, solver=CANDIDATE_METHOD, threads=self.threads
+        ).q.copy()
+        off = np.linalg.norm(self.arm.forward(poses).point(self.wrist) - wrist, axis=1)
+        return poses, off
+
+
+def _repeat(value: Array, count: int) -> Array:
+    return np.repeat(value[None], count, axis=0)
+
+
+def _find_elbow_circle(
+    target: BodyFigure, limb: Limb, side: str, q: Array, places: Array
 ) -> tuple[Array, Array]:
-    """Return poses of an arm with its elbow all round, and how far the wrist is off.
-
-    Each angle is followed forwards from the first pose and backwards from the last, so that both
-    solutions that an arm may have at either end go on as long as they can.
-
-    Returns:
-        Poses of the arm, (T, 2 K, n), and distances [m], (T, 2 K).
-    """
-    parts, pose = target.anatomy.parts, target.skeleton.forward(q)
-    shoulder, elbow, wrist = (parts[f"{side}_{part}"].start for part in ARM_PARTS)
-    rest = target.skeleton.forward(target.q_rest)
+    """Return places of elbow, (T, K, 3), and wrist, (T, 3), against what carries the arm [m]."""
+    skeleton, pose, parts = target.skeleton, target.skeleton.forward(q), target.anatomy.parts
+    shoulder, elbow, _ = (parts[f"{side}_{part}"].start for part in ARM_PARTS)
+    rest, body = skeleton.forward(target.q_rest), skeleton.bone_index(limb.body)
     upper = float(np.linalg.norm(rest.point(elbow) - rest.point(shoulder)))
-    body = target.skeleton.bone_index(limb.body)
     R_world_body, p_world_body = pose.rotations[:, body], pose.positions[:, body]
-    wrists = np.einsum("tji,tj->ti", R_world_body, places - p_world_body)
-    shoulders = np.einsum("tji,tj->ti", R_world_body, pose.point(shoulder) - p_world_body)
-    circle = _place_elbows(shoulders, wrists, upper, target.arm_lengths[side] - upper)
-    goals: list[Goal] = [
-        PositionGoal(wrist, wrists[0], name="wrist", weight=PLACE_WEIGHT),
-        PositionGoal(elbow, circle[0, 0], name="elbow", weight=ELBOW_WEIGHT),
-        PostureGoal(arm.neutral(), weight=np.where(arm.turns, REST_WEIGHT, 0.0)),
-    ]
-    for bone in limb.bones[1:]:
-        turned = wanted[0, arm.bone_index(bone)]
-        goals.append(OrientationGoal(bone, turned, name=bone, weight=HAND_TURN_WEIGHT))
-    problem = Problem(arm, goals, lock=find_stretching_dofs(arm))
-    solved = np.empty((len(q), 2, SWIVEL_ANGLES, arm.nq))
-    for sweep, order in enumerate((range(len(q)), range(len(q) - 1, -1, -1))):
-        arms = _repeat(own[order[0]])
-        for t in order:
-            targets = {bone: _repeat(wanted[t, arm.bone_index(bone)]) for bone in limb.bones[1:]}
-            targets |= {"wrist": _repeat(wrists[t]), "elbow": circle[t]}
-            arms = solve_batch(
-                problem, targets, q0=arms, solver=CANDIDATE_METHOD, threads=threads
-            ).q
-            solved[t, sweep] = arms
-    solved = solved.reshape(len(q), 2 * SWIVEL_ANGLES, arm.nq)
-    reached = arm.forward(solved).positions[:, :, arm.bone_index(wrist)]
-    return solved, np.linalg.norm(reached - wrists[:, None], axis=-1)
-
-
-def _repeat(value: Array) -> Array:
-    return np.repeat(value[None], SWIVEL_ANGLES, axis=0)
+    shoulders, wrists = (
+        np.einsum("tji,tj->ti", R_world_body, points - p_world_body)
+        for points in (pose.point(shoulder), places)
+    )
+    lower = target.arm_lengths[side] - upper
+    return _place_elbows(shoulders, wrists, upper, lower), wrists
 
 
 def _place_elbows(shoulders: Array, wrists: Array, upper: float, lower: float) -> Array:

@@ -47,6 +47,9 @@ looked for, and by how much longer where that is not enough."""
 RELAX_ROUNDS, RELAX_CHECK = 40, 5
 """How often, at most, the arm of a window is drawn tight, and after how many rounds that is looked
 at. Turns spread by √rounds frames."""
+MIN_MEAN_DETERMINANT = 0.05
+"""Of the mean of three rotation matrices, for it to be near a rotation: 1 for equal ones, 0.11 if
+one is turned by half against two equal ones."""
 
 
 class HandPlaces(NamedTuple):
@@ -220,7 +223,10 @@ class _Arms:
         wrist = self.target.anatomy.parts[f"{side}_hand"].start
         pose, inner = skeleton.forward(band), slice(1, -1)
         turns = pose.rotations.copy()
-        turns[inner] = nearest_rotation(turns[:-2] + turns[inner] + turns[2:])
+        total = turns[:-2] + turns[inner] + turns[2:]
+        # Turns that are opposite have no mean.
+        has_mean = np.linalg.det(total / 3.0) > MIN_MEAN_DETERMINANT
+        turns[inner][has_mean] = nearest_rotation(total[has_mean])
         place = measure_hand_places(self.source, self.target, pose)[side].target
         path = PointPath(wrist, np.zeros(3), place)
         reached = reach_places(
