@@ -11,7 +11,7 @@ import exactik as ik
 from exactik.motion import Segment
 from exactik.retargeting import ContactOptions, find_anatomy, find_contacts, load_mapping
 from exactik.retargeting._bends import MAX_EXTENSION, bend_at_least, limit_extension, lower_hips
-from exactik.retargeting._contacts import trim_pivots
+from exactik.retargeting._contacts import find_ground_level, trim_pivots
 from exactik.retargeting._foot_plan import plan_foot
 from exactik.retargeting._jumps import find_jump_frames, spread_jumps
 from exactik.retargeting.body import Limb, make_body_figure
@@ -38,6 +38,8 @@ from tests.support.retargeting_figures import make_character, make_robot
         ("R_lowArm_jnt", "right", "forearm"),
         ("Chest2", "", "spine"),
         ("Tail1", "", ""),
+        ("leftupleg", "left", "thigh"),
+        ("rightforearm", "right", "forearm"),
     ],
 )
 def test_names_of_bones(name: str, side: str, part: str):
@@ -152,6 +154,14 @@ def test_how_short_a_stance_may_be(duration: float, count: int):
     x = np.where(t < 0.5, 3.0 * t, 1.5 + 3.0 * np.maximum(t - 0.5 - duration - 0.04, 0.0))
     places = np.stack([x, 0 * t, 0 * t], axis=1)
     assert len(find_contacts(places, 100.0, 1.0, ContactOptions())) == count
+
+
+def test_the_ground_of_a_few_frames():
+    """Of which none is near the lowest decile."""
+    places = np.zeros((4, 3))
+    places[:, 2] = (0.0, 1.0, 2.0, 3.0)
+    level = find_ground_level(places, 1.0, 1.0, ContactOptions())
+    assert 0.0 <= level <= 1.0
 
 
 @pytest.mark.parametrize(("angle", "trimmed"), [(0.1, False), (0.4, True)])

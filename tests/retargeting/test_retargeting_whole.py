@@ -12,6 +12,7 @@ import exactik as ik
 from exactik.motion import Motion
 from exactik.retargeting import Retargeting, load_mapping, retarget, save_mapping
 from exactik.retargeting._hands import _Arms
+from exactik.spatial import axis_rotation
 from exactik.synthetic import simulate_performance
 from tests.support.retargeting_figures import make_character, make_robot
 from tests.support.retargeting_judge import measure, share_of_stances_held
@@ -164,11 +165,42 @@ def test_feet_that_hang_on_the_root_are_named(walk: Motion):
         retarget(walk, rig, mapping=given)
 
 
+@pytest.mark.parametrize(("lean", "stands"), [(45.0, True), (65.0, False)])
+def test_bodies_on_all_fours_are_refused(walk: Motion, lean: float, stands: bool):
+    """A trunk that leans forward by 45° stands on its legs, one by 65° is across them."""
+    turn = axis_rotation("y", np.radians(lean))
+    bones = [
+        replace(bone, pre=turn if bone.pre is None else turn @ np.array(bone.pre))
+        if bone.name == "lower_back"
+        else bone
+        for bone in ik.human().bones
+    ]
+    animal = ik.Skeleton.build("animal", bones)
+    still = Motion(animal, np.tile(animal.neutral(), (3, 1)), 30.0)
+    for motion, figure in ((still, ik.human()), (walk.between(0.0, 0.1), animal)):
+        if stands:
+            assert len(retarget(motion, figure).motion) > 0
+        else:
+            with pytest.raises(ik.ModelError, match=r"'animal' .*two legs"):
+                retarget(motion, figure)
+
+
+def test_an_axis_that_is_not_up_is_doubted(walk: Motion):
+    short = walk.between(0.0, 0.1)
+    assert (
+        "x is said to be up, but the body stands along z"
+        in retarget(short, ik.human(), up="x").notes
+    )
+    assert retarget(short, ik.human(), up="z").notes == ()
+
+
 def test_missing_frames_are_refused(walk: Motion):
     q = walk.q.copy()
     q[3] = np.nan
     with pytest.raises(ik.UsageError, match="all have a pose"):
         retarget(Motion(walk.skeleton, q, walk.rate), ik.human())
+    with pytest.raises(ik.UsageError, match="no frame"):
+        retarget(Motion(walk.skeleton, q[:0], walk.rate), ik.human())
 
 
 def test_threads_do_not_matter(walk: Motion, by_character: Retargeting):

@@ -43,18 +43,18 @@ lie in most."""
 
 def prepare_source(
     motion: Motion, given: Mapping[str, str], up: str | None
-) -> tuple[SourceBody, str]:
-    """Return the body that moves, z up, with its poses; and which axis was up in the motion."""
+) -> tuple[SourceBody, str, tuple[str, ...]]:
+    """Return the body that moves, z up, with its poses; which axis was up; remarks on that."""
     q_rest = find_rest_pose(motion)
     anatomy = find_anatomy(motion.skeleton, q_rest, given)
     few = choose_even_frames(len(motion), LOOKED_AT_FRAMES)
     positions = motion.skeleton.forward(motion.q[few]).positions
-    known: str = (
-        up
-        or motion.up_axis
-        or _find_up_axis(anatomy, q_rest, positions)
-        or _name_axis(find_up_direction(anatomy, positions))
-    )
+    seen = _find_up_axis(anatomy, q_rest, positions)
+    told = up or motion.up_axis
+    known: str = told or seen or _name_axis(find_up_direction(anatomy, positions))
+    remarks = ()
+    if None not in (told, seen) and told != seen:
+        remarks = (f"{told} is said to be up, but the body stands along {seen}",)
     at_rest = measure_standing(anatomy, motion.skeleton.forward(q_rest).positions[None])[0]
     standing = measure_standing(anatomy, positions)
     if max(at_rest, standing.max()) < MIN_STANDING:
@@ -77,7 +77,7 @@ def prepare_source(
         rate=motion.rate,
         ground=0.0,
     )
-    return body, known
+    return body, known, remarks
 
 
 def find_rest_pose(motion: Motion) -> Array:

@@ -71,6 +71,7 @@ class Retargeting:
         target_figure: the body that took over, z up.
         root_was_freed: whether the target's root was fixed and got a free joint.
         hands_placed: whether wrists were put to their places.
+        remarks: on the source, a sentence each.
     """
 
     motion: Motion
@@ -83,6 +84,7 @@ class Retargeting:
     target_figure: BodyFigure
     root_was_freed: bool
     hands_placed: bool = True
+    remarks: tuple[str, ...] = ()
 
     @cached_property
     def _pose(self) -> Pose:
@@ -213,7 +215,7 @@ class Retargeting:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was done beside copying, a sentence each."""
-        found = []
+        found = list(self.remarks)
         if self.root_was_freed:
             name = self.motion.skeleton.bones[0].name
             found.append(f"the root {name!r} was fixed and moves freely now")
@@ -238,7 +240,8 @@ class Retargeting:
         turns = [np.degrees(step.target.max(initial=0.0)) for step in self.turn_steps.values()]
         own = [np.degrees(step.source.max(initial=0.0)) for step in self.turn_steps.values()]
         text = (
-            f"{frames} frames taken over at {fast:,.0f} frames/s, path × {self.scale:.3f}; {feet}; "
+            f"{count_noun(frames, 'frame')} taken over at {fast:,.0f} frames/s, "
+            f"path × {self.scale:.3f}; {feet}; "
             f"wrists within {hands:.2f} % of the arm; limbs turn by {max(turns):.1f}° a frame at "
             f"most, the source's by {max(own):.1f}°; "
         )

@@ -91,12 +91,14 @@ def retarget(
         ModelError: arms and legs of a skeleton cannot be told; give a mapping.
     """
     begin = time.perf_counter()
-    if len(motion) == 0 or not np.isfinite(motion.q).all():
+    if len(motion) == 0:
+        raise UsageError("the motion has no frame; retarget needs one at least")
+    if not np.isfinite(motion.q).all():
         raise UsageError("retarget needs a motion whose frames all have a pose; fill gaps first")
     workers = (os.cpu_count() or 1) if threads is None else require_count("threads", threads)
     options = ContactOptions() if contacts is None else contacts
     given_source, given_target = split_mapping(mapping)
-    source, source_up = prepare_source(motion, given_source, up)
+    source, source_up, remarks = prepare_source(motion, given_source, up)
     free_target, target_up = prepare_target(target, given_target, target_up)
     figure = make_target_figure(free_target, given_target, target_up)
     correspondence = make_correspondence(
@@ -134,6 +136,7 @@ def retarget(
         target_figure=figure,
         root_was_freed=free_target is not target,
         hands_placed=hands,
+        remarks=remarks,
     )
 
 
