@@ -106,20 +106,28 @@ def place_hands(source: SourceBody, target: BodyFigure, q: Array, threads: int) 
     still jumps is spread over a moment, with the wrist going along.
     """
     arms = _Arms(source, target, threads)
-    nearness = {side: np.zeros(len(q)) for side in SIDES}
-    copied, q = q, arms.reach(q, nearness)
+    copied, q = q, arms.reach(q, {side: np.zeros(len(q)) for side in SIDES})
     for side in SIDES:
-        q = arms.mend(q, copied, side)
-    jumps = arms.find_jumps(q)
-    for _ in range(SPREAD_ROUNDS):
-        if all(len(frames) == 0 for frames in jumps.values()):
-            break
-        for side, frames in jumps.items():
-            q, near = spread_jumps(target.skeleton, q, arms.limbs[side], frames, source.rate)
-            nearness[side] = np.maximum(nearness[side], near)
-        q = arms.reach(q, nearness)
-        jumps = arms.find_jumps(q)
+        mended = arms.mend(q, copied, side)
+        if arms.rate_faults(mended, side).jumps > 0:
+            ways = [arms.spread(way, side) for way in (mended, q)]
+            mended = min(ways, key=lambda way: arms.rate_faults(way, side))
+        q = mended
     return q
+
+
+class ArmFaults(NamedTuple):
+    """What is wrong with an arm, the worst first: the smaller, the better.
+
+    Attributes:
+        jumps: frames after which it jumps.
+        missed: frames in which its wrist is off.
+        worst: how far, in lengths of the arm; 0 if never.
+    """
+
+    jumps: int
+    missed: int
+    worst: float
 
 
 class _Arms:
@@ -186,7 +194,7 @@ class _Arms:
         )
         arms = _Arms(part, self.target, self.threads)
         band = q[window].copy()
-        before = arms.count_faults(band, side)
+        before = arms.rate_faults(band, side)
         place = measure_hand_places(part, self.target, skeleton.forward(band))[side].target
         band = find_elbow_path(
             self.target,
@@ -202,11 +210,11 @@ class _Arms:
         best, fewest = q, before
         for round_number in range(RELAX_ROUNDS + 1):
             if round_number % RELAX_CHECK == 0:
-                now = arms.count_faults(band, side)
+                now = arms.rate_faults(band, side)
                 if now < fewest:
                     fewest, best = now, q.copy()
                     best[window] = band
-                if now == (0, 0):
+                if now == (0, 0, 0.0):
                     break
             band = arms.draw_tight(band, side)
         return best
@@ -236,10 +244,25 @@ class _Arms:
         tight[inner] = np.where(moves, reached, band)[inner]
         return tight
 
-    def count_faults(self, q: Array, side: str) -> tuple[int, int]:
-        """Return after how many frames an arm jumps, and in how many its wrist is off."""
-        missed = int((self.measure_misses(q, side) > MISSED_SHARE).sum())
-        return len(self.find_jumps(q)[side]), missed
+    def spread(self, q: Array, side: str) -> Array:
+        """Return poses whose arm changes over within a moment where it jumps, the wrist with it."""
+        nearness = {name: np.zeros(len(q)) for name in SIDES}
+        for _ in range(SPREAD_ROUNDS):
+            jumps = self.find_jumps(q)[side]
+            if len(jumps) == 0:
+                break
+            limb = self.limbs[side]
+            q, near = spread_jumps(self.target.skeleton, q, limb, jumps, self.source.rate)
+            nearness[side] = np.maximum(nearness[side], near)
+            q = self.reach(q, nearness)
+        return q
+
+    def rate_faults(self, q: Array, side: str) -> ArmFaults:
+        """Return what is wrong with an arm."""
+        misses = self.measure_misses(q, side)
+        off = misses[misses > MISSED_SHARE]
+        jumps = len(self.find_jumps(q)[side])
+        return ArmFaults(jumps, len(off), float(off.max(initial=0.0)))
 
     def measure_misses(self, q: Array, side: str) -> Array:
         """Return how far a wrist is from its place, in lengths of the arm, (T,)."""
