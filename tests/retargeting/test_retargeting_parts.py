@@ -11,6 +11,7 @@ import exactik as ik
 from exactik.motion import Segment
 from exactik.retargeting import ContactOptions, find_anatomy, find_contacts, load_mapping
 from exactik.retargeting._bends import MAX_EXTENSION, bend_at_least, limit_extension, lower_hips
+from exactik.retargeting._bodies import _name_up_axis
 from exactik.retargeting._contacts import find_ground_level, trim_pivots
 from exactik.retargeting._foot_plan import plan_foot
 from exactik.retargeting._jumps import find_jump_frames, spread_jumps
@@ -167,7 +168,9 @@ def test_the_ground_of_a_few_frames():
 @pytest.mark.parametrize(("angle", "trimmed"), [(0.1, False), (0.4, True)])
 def test_a_pivot_on_the_ball_lets_the_heel_go(angle: float, trimmed: bool):
     turn = axis_rotation("z", np.linspace(-angle, angle, 41))
-    stances = trim_pivots([Segment(0, 40)], [Segment(0, 40)], turn[:, :, 0], 0.15)
+    stances = trim_pivots(
+        [Segment(0, 40)], [Segment(0, 40)], turn[:, :, 0], ContactOptions().max_pivot
+    )
     assert (stances != [Segment(0, 40)]) is trimmed
     assert stances[0].first <= 20 <= stances[0].last
 
@@ -209,6 +212,7 @@ def test_arms_do_not_reach_their_full_length():
     vectors = np.linspace(0.5, 1.2, 50)[:, None] * np.array([0.0, 0.6, -0.8])
     limited = np.linalg.norm(limit_extension(vectors, 1.0), axis=1)
     assert limited.max() < MAX_EXTENSION
+    assert pytest.approx(0.9976, abs=1e-4) == MAX_EXTENSION  # an elbow bent by 8°
     assert limited.max() > 0.99
     assert (np.diff(limited) > 0.0).all()
     np.testing.assert_allclose(limited[:30], np.linalg.norm(vectors[:30], axis=1))
@@ -245,6 +249,12 @@ def test_a_jump_is_spread_over_two_fifths_of_a_second():
     assert angle[25] == 0.0 and angle[75] == 1.5
     assert 0.0 < angle[40] < angle[60] < 1.5
     assert near[49] == 1.0 and near[20] == 0.0
+
+
+@pytest.mark.parametrize(("lean", "up"), [(20.0, "z"), (30.0, None)])
+def test_how_upright_a_body_tells_which_axis_is_up(lean: float, up: str | None):
+    angle = np.radians(lean)
+    assert _name_up_axis(np.array((0.0, np.sin(angle), np.cos(angle)))) == up
 
 
 @pytest.mark.parametrize("text", ["[]", "{", '{"left_hand": "a"}', '{"left_hand": ["a", 3]}'])
