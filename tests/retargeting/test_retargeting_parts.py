@@ -13,6 +13,7 @@ from exactik.retargeting import ContactOptions, find_anatomy, find_contacts, loa
 from exactik.retargeting._bends import MAX_EXTENSION, bend_at_least, limit_extension, lower_hips
 from exactik.retargeting._bodies import _name_up_axis
 from exactik.retargeting._contacts import find_ground_level, trim_pivots
+from exactik.retargeting._copy_orientations import _find_restarts
 from exactik.retargeting._foot_plan import plan_foot
 from exactik.retargeting._jumps import find_jump_frames, spread_jumps
 from exactik.retargeting.body import Limb, make_body_figure
@@ -173,6 +174,13 @@ def test_a_pivot_on_the_ball_lets_the_heel_go(angle: float, trimmed: bool):
     )
     assert (stances != [Segment(0, 40)]) is trimmed
     assert stances[0].first <= 20 <= stances[0].last
+
+
+@pytest.mark.parametrize(("step", "restarts"), [(0.2, []), (0.4, [6])])
+def test_frames_after_a_cut_are_begun_anew(step: float, restarts: list[int]):
+    turned = axis_rotation("x", np.where(np.arange(10) < 6, 0.0, step))
+    still = np.broadcast_to(np.eye(3), (10, 3, 3))
+    assert np.flatnonzero(_find_restarts([still, turned])).tolist() == [0, *restarts]
 
 
 # --- feet, limbs, jumps
