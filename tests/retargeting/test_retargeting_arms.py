@@ -195,6 +195,17 @@ def test_how_far_a_foot_may_slide(walked: Retargeting, shift: float, told: bool)
     assert any("slide" in problem for problem in changed.problems) is told
 
 
+@pytest.mark.parametrize(("step", "told"), [(0.1, False), (0.5, True)])
+def test_a_trunk_that_jumps_is_told(walked: Retargeting, step: float, told: bool):
+    """3 and 15 rad/s at 30 Hz, of a waist that stays as it is."""
+    q, skeleton = walked.motion.q.copy(), walked.motion.skeleton
+    waist = skeleton.dof_names.index("upper_back_yaw_link.rz")
+    q[:, skeleton.plain_q[waist]] = np.where(np.arange(len(q)) < 10, 0.0, step)
+    changed = replace(walked, motion=replace(walked.motion, q=q))
+    assert (9 in changed.jumps["trunk"]) is told
+    assert any("the trunk jumps" in problem for problem in changed.problems) is told
+
+
 def test_where_limits_allow_not_all_the_trunk_goes_first():
     weights = PART_WEIGHTS
     assert weights["pelvis"] > weights["chest"] > weights["head"] == weights["clavicle"]

@@ -24,10 +24,12 @@ __all__ = [
     "find_jump_frames",
     "find_limb_jumps",
     "measure_limb_steps",
+    "measure_trunk_steps",
     "spread_jumps",
     "spread_limb_jumps",
 ]
 
+TRUNK_PARTS = ("chest", "head", "left_clavicle", "right_clavicle")
 JUMP_SPEED = 6.0
 """[rad/s] that a part may turn beyond twice what the source's limb does around that frame: limbs of
 people who walk reach 6, so that less is no jump to the eye; 3° a frame at 120 Hz."""
@@ -52,6 +54,25 @@ def measure_limb_steps(
     return (
         compute_turn_steps(source_pose, own.bones, own.body),
         compute_turn_steps(pose, limb.bones, limb.body),
+    )
+
+
+def measure_trunk_steps(
+    source: SourceBody, target: BodyFigure, pose: Pose
+) -> tuple[Array, Array] | None:
+    """Return how far a trunk turns from frame to frame [rad], (T − 1,): of source and target.
+
+    Chest, head and clavicles against the pelvis, as far as both bodies have them; None for none.
+    """
+    own = source.figure
+    both = set(own.anatomy.parts) & set(target.anatomy.parts)
+    parts = [part for part in TRUNK_PARTS if part in both]
+    if len(parts) == 0:
+        return None
+    source_pose = Pose(own.skeleton, source.positions, source.rotations)
+    return (
+        compute_turn_steps(source_pose, [own.bone_of(p) for p in parts], own.bone_of("pelvis")),
+        compute_turn_steps(pose, [target.bone_of(p) for p in parts], target.bone_of("pelvis")),
     )
 
 

@@ -16,7 +16,7 @@ from exactik.retargeting._contacts import Contact
 from exactik.retargeting._correspondence import Correspondence
 from exactik.retargeting._hand_reach import find_hand_reach
 from exactik.retargeting._hands import measure_hand_places
-from exactik.retargeting._jumps import find_limb_jumps, measure_limb_steps
+from exactik.retargeting._jumps import find_jump_frames, measure_limb_steps, measure_trunk_steps
 from exactik.retargeting.body import LIMBS, SIDES, BodyFigure, SourceBody
 from exactik.typing import Array, IntArray
 
@@ -115,23 +115,19 @@ class Retargeting:
 
     @cached_property
     def turn_steps(self) -> Mapping[str, TurnSteps]:
-        """How fast limbs turn: "left_arm", … → steps of source and target."""
-        steps = {}
-        for limb in LIMBS:
-            source, target = measure_limb_steps(
-                self.source_body, self.target_figure, self._pose, limb
-            )
-            steps[limb] = TurnSteps(source=source, target=target)
-        return steps
+        """How fast limbs and trunk turn: "left_arm", …, "trunk" → steps of source and target."""
+        bodies = (self.source_body, self.target_figure, self._pose)
+        steps = {limb: TurnSteps(*measure_limb_steps(*bodies, limb)) for limb in LIMBS}
+        trunk = measure_trunk_steps(*bodies)
+        return steps if trunk is None else {**steps, "trunk": TurnSteps(*trunk)}
 
     @cached_property
     def jumps(self) -> Mapping[str, tuple[int, ...]]:
-        """Frames after which a limb turns as the source's does not: limb → frames."""
+        """Frames after which a limb or the trunk turns as the source's does not: limb → frames."""
+        rate = self.motion.rate
         return {
-            limb: tuple(
-                find_limb_jumps(self.source_body, self.target_figure, self._pose, limb).tolist()
-            )
-            for limb in LIMBS
+            limb: tuple(find_jump_frames(steps.target, steps.source, rate).tolist())
+            for limb, steps in self.turn_steps.items()
         }
 
     @property
