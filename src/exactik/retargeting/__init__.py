@@ -8,7 +8,7 @@ from exactik.retargeting._correspondence import (
     load_mapping,
     save_mapping,
 )
-from exactik.retargeting._result import Retargeting, TurnSteps
+from exactik.retargeting._result import HingeSpeed, Retargeting, TurnSteps
 from exactik.retargeting._retarget import retarget
 from exactik.retargeting.body import Anatomy, BodyFigure, BodyPart, SourceBody, find_anatomy
 
@@ -20,6 +20,7 @@ __all__ = [
     "Contact",
     "ContactOptions",
     "Correspondence",
+    "HingeSpeed",
     "Retargeting",
     "SourceBody",
     "TurnSteps",

@@ -20,7 +20,7 @@ from exactik.retargeting._jumps import find_jump_frames, measure_limb_steps, mea
 from exactik.retargeting.body import LIMBS, SIDES, BodyFigure, SourceBody
 from exactik.typing import Array, IntArray
 
-__all__ = ["Retargeting", "TurnSteps"]
+__all__ = ["HingeSpeed", "Retargeting", "TurnSteps"]
 
 MAX_SLIDE = 1e-3  # [m] of a standing foot that counts as standing; a millimetre is not seen
 MAX_HAND_ERROR = 0.02  # of the arm's length that a wrist may be off; 1 cm of an adult's
