@@ -55,8 +55,7 @@ CANDIDATE_METHOD = Auto(
 )
 """Not to the end: what is chosen is placed exactly afterwards, from there."""
 COPY_SHARE = 0.01
-"""Of the squared turns from the copied arm, in each frame, among those from frame to frame: elbows
-are where the source's are, unless that needs a quarter of a turn within a tenth of a second."""
+"""Of the squared turns from the copied arm, in each frame, among those from frame to frame."""
 
 
 def find_elbow_path(
@@ -118,7 +117,7 @@ def find_elbow_path(
 def _extract_arm(target: BodyFigure, limb: Limb) -> tuple[Skeleton, BoolArray]:
     """Return an arm by itself, whose root is what carries it, and which coordinates it has, (nq,).
 
-    Solved by itself it takes a tenth of the time.
+    Solved by itself it has few dofs.
     """
     skeleton, moving = target.skeleton, set(limb.moving)
     bones = [Bone(limb.body)] + [bone for bone in skeleton.bones if bone.name in moving]

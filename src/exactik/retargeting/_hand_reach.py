@@ -22,7 +22,7 @@ from exactik.typing import Array, BoolArray, IntArray
 __all__ = ["HandReach", "find_hand_reach"]
 
 REACH_STARTS = 16
-"""Of an arm in each frame, all over its limits: of 64, which find no more, one in two arrives."""
+"""Of an arm in each frame, all over its limits."""
 AT_LIMIT = 1e-4  # [rad] within which a dof is at its limit
 
 

@@ -27,7 +27,7 @@ MAX_HAND_ERROR = 0.02  # of the arm's length that a wrist may be off; 1 cm of an
 SHOWN_TIMES = 3  # moments in a sentence
 MAX_REACH_FRAMES = 50  # in which a wrist is off, evenly chosen, that are asked why
 MAX_HINGE_SPEED = 30.0
-"""[rad/s] of a hinge, beyond which a note says so: motors of robots do not reach it."""
+"""[rad/s] of a hinge, beyond which a note says so: five turns a second."""
 
 
 class TurnSteps(NamedTuple):
