@@ -8,7 +8,8 @@ tests of a module run once without a fault, in this process, so that the kernels
 is known to pass; then each fault runs them in a forked child that imports the layers from tracking
 on anew, until the first test fails. Kernels are not touched: they would compile again.
 
-The second area, `--area solver`, is the compiled descent, certificates and verdicts of poses. There
+The area `--area retargeting` is run in the same way. The third, `--area solver`, is the compiled
+descent, certificates and verdicts of poses. There
 kernels run in the interpreter, functions are given their faulty code without importing anything
 anew, nothing is sampled, and numbers inside functions are faults, too.
 

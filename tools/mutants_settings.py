@@ -51,6 +51,14 @@ AREAS = {
         comparisons=8,
         mark="<!-- written by `make mutants` -->",
     ),
+    "retargeting": Area(
+        packages=("retargeting",),
+        above=("retargeting", "verdict", "report", "pipeline", "synthetic", "viewer", "cli"),
+        interpreted=False,
+        literals=False,
+        comparisons=2,
+        mark='<!-- written by `make mutants ARGS="--area retargeting"` -->',
+    ),
     "solver": Area(
         packages=(
             "kernels.descent",

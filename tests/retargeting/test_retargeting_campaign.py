@@ -1,4 +1,4 @@
-"""Real takes to three figures and a robot: what the issue of retargeting must show.
+"""Real takes to three figures and a robot: feet stand, wrists are in place, nothing jumps.
 
 Prints the table of docs/retargeting.md: `pytest -m slow -s tests/retargeting`.
 """
@@ -48,13 +48,6 @@ TAKES = """
     bvh/xia/example.bvh
 """.split()
 
-# Where limits leave no continuous way for a hand: arms that go round. Wrists may then be off for a
-# moment; the share of frames in which they must be within 2 % is given.
-HANDS_AT_LIMITS = {
-    ("HDM_dg_03-05_02_120.amc", "human"): 0.98,
-    ("HDM_dg_03-05_02_120.amc", "g1"): 0.99,
-}
-
 
 def load_take(path: Path) -> Motion:
     skeleton = None
@@ -94,7 +87,7 @@ def test_real_takes(shared_data: Path, figure: str, capsys: pytest.CaptureFixtur
                     f"mm  hands {judged.hand:6.2f} % ({100 * judged.hand_frames:.1f} % of frames) "
                     f" limits {judged.limit:.1g}  jumps {judged.jumps}  {speed:5.0f} frames/s"
                 )
-            failures += [f"{name}: {fault}" for fault in _find_faults(judged, name, figure)]
+            failures += [f"{name}: {fault}" for fault in _find_faults(judged)]
             if share_of_stances_held(result) < 0.9:
                 failures.append(f"{name}: stances were not seen")
     good = sum(judged.good for judged, _ in rows)
@@ -105,18 +98,16 @@ def test_real_takes(shared_data: Path, figure: str, capsys: pytest.CaptureFixtur
             f"{sorted(speed for _, speed in rows)[len(rows) // 2]:.0f} frames/s (median)"
         )
     assert failures == []
-    assert good >= 24
 
 
-def _find_faults(judged: Measured, take: str, figure: str) -> list[str]:
+def _find_faults(judged: Measured) -> list[str]:
     faults = []
     if judged.slide > 1.0:
         faults.append(f"feet slide {judged.slide:.2f} mm")
     if judged.limit > 0.0:
         faults.append(f"limits left by {judged.limit:.2g}")
-    share = HANDS_AT_LIMITS.get((take, figure))
-    if judged.hand > 2.0 and (share is None or judged.hand_frames < share):
-        faults.append(f"hands off by {judged.hand:.1f} %")
+    if judged.hand > 2.0:
+        faults.append(f"a wrist is off by {judged.hand:.1f} % in its worst frame")
     if judged.jumps > 0:
         faults.append(f"{judged.jumps} jumps")
     return faults

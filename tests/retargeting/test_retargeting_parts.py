@@ -11,11 +11,13 @@ import exactik as ik
 from exactik.motion import Segment
 from exactik.retargeting import ContactOptions, find_anatomy, find_contacts, load_mapping
 from exactik.retargeting._bends import MAX_EXTENSION, bend_at_least, limit_extension, lower_hips
-from exactik.retargeting._bone_names import read_bone_name
-from exactik.retargeting._contacts import trim_pivots
-from exactik.retargeting._figure import make_body_figure
+from exactik.retargeting._bodies import _name_up_axis
+from exactik.retargeting._contacts import find_ground_level, trim_pivots
+from exactik.retargeting._copy_orientations import _find_restarts
 from exactik.retargeting._foot_plan import plan_foot
-from exactik.retargeting._jumps import Limb, find_jump_frames, spread_jumps
+from exactik.retargeting._jumps import find_jump_frames, spread_jumps
+from exactik.retargeting.body import Limb, make_body_figure
+from exactik.retargeting.body._bone_names import read_bone_name
 from exactik.spatial import axis_rotation
 from tests.support.retargeting_figures import make_character, make_robot
 
@@ -38,6 +40,8 @@ from tests.support.retargeting_figures import make_character, make_robot
         ("R_lowArm_jnt", "right", "forearm"),
         ("Chest2", "", "spine"),
         ("Tail1", "", ""),
+        ("leftupleg", "left", "thigh"),
+        ("rightforearm", "right", "forearm"),
     ],
 )
 def test_names_of_bones(name: str, side: str, part: str):
@@ -154,12 +158,29 @@ def test_how_short_a_stance_may_be(duration: float, count: int):
     assert len(find_contacts(places, 100.0, 1.0, ContactOptions())) == count
 
 
+def test_the_ground_of_a_few_frames():
+    """Of which none is near the lowest decile."""
+    places = np.zeros((4, 3))
+    places[:, 2] = (0.0, 1.0, 2.0, 3.0)
+    level = find_ground_level(places, 1.0, 1.0, ContactOptions())
+    assert 0.0 <= level <= 1.0
+
+
 @pytest.mark.parametrize(("angle", "trimmed"), [(0.1, False), (0.4, True)])
 def test_a_pivot_on_the_ball_lets_the_heel_go(angle: float, trimmed: bool):
     turn = axis_rotation("z", np.linspace(-angle, angle, 41))
-    stances = trim_pivots([Segment(0, 40)], [Segment(0, 40)], turn[:, :, 0], 0.15)
+    stances = trim_pivots(
+        [Segment(0, 40)], [Segment(0, 40)], turn[:, :, 0], ContactOptions().max_pivot
+    )
     assert (stances != [Segment(0, 40)]) is trimmed
     assert stances[0].first <= 20 <= stances[0].last
+
+
+@pytest.mark.parametrize(("step", "restarts"), [(0.2, []), (0.4, [6])])
+def test_frames_after_a_cut_are_begun_anew(step: float, restarts: list[int]):
+    turned = axis_rotation("x", np.where(np.arange(10) < 6, 0.0, step))
+    still = np.broadcast_to(np.eye(3), (10, 3, 3))
+    assert np.flatnonzero(_find_restarts([still, turned])).tolist() == [0, *restarts]
 
 
 # --- feet, limbs, jumps
@@ -199,6 +220,7 @@ def test_arms_do_not_reach_their_full_length():
     vectors = np.linspace(0.5, 1.2, 50)[:, None] * np.array([0.0, 0.6, -0.8])
     limited = np.linalg.norm(limit_extension(vectors, 1.0), axis=1)
     assert limited.max() < MAX_EXTENSION
+    assert pytest.approx(0.9976, abs=1e-4) == MAX_EXTENSION  # an elbow bent by 8°
     assert limited.max() > 0.99
     assert (np.diff(limited) > 0.0).all()
     np.testing.assert_allclose(limited[:30], np.linalg.norm(vectors[:30], axis=1))
@@ -235,6 +257,12 @@ def test_a_jump_is_spread_over_two_fifths_of_a_second():
     assert angle[25] == 0.0 and angle[75] == 1.5
     assert 0.0 < angle[40] < angle[60] < 1.5
     assert near[49] == 1.0 and near[20] == 0.0
+
+
+@pytest.mark.parametrize(("lean", "up"), [(20.0, "z"), (30.0, None)])
+def test_how_upright_a_body_tells_which_axis_is_up(lean: float, up: str | None):
+    angle = np.radians(lean)
+    assert _name_up_axis(np.array((0.0, np.sin(angle), np.cos(angle)))) == up
 
 
 @pytest.mark.parametrize("text", ["[]", "{", '{"left_hand": "a"}', '{"left_hand": ["a", 3]}'])

@@ -206,15 +206,22 @@ def measure_limits(skeleton: Skeleton, q: Array) -> float:
 
 
 def _count_jumps(source: Side, target: Side) -> int:
-    """Return how often a limb turns more than twice what the source's does, and 6 rad/s."""
-    count = 0
+    """Return how often a part turns more than twice what the source's does, and 6 rad/s.
+
+    Limbs against the trunk, chest against pelvis, head and clavicles against the chest.
+    """
+    groups = [("pelvis", ("chest",)), ("chest", ("head",))]
     for side in SIDES:
-        for body, parts in (
-            ("chest", ("upper_arm", "forearm", "hand")),
-            ("pelvis", ("thigh", "shin", "foot")),
-        ):
-            names = tuple(f"{side}_{part}" for part in parts)
-            own, given = target.turn_steps(names, body), source.turn_steps(names, body)
-            around = np.max([np.roll(given, k) for k in range(-2, 3)], axis=0)
-            count += int((own > 2.0 * around + 6.0 / source.rate).sum())
+        groups += [
+            ("chest", (f"{side}_clavicle",)),
+            ("chest", tuple(f"{side}_{part}" for part in ("upper_arm", "forearm", "hand"))),
+            ("pelvis", tuple(f"{side}_{part}" for part in ("thigh", "shin", "foot"))),
+        ]
+    count = 0
+    for body, parts in groups:
+        if not {body, *parts} <= set(target.bones):
+            continue
+        own, given = target.turn_steps(parts, body), source.turn_steps(parts, body)
+        around = np.max([np.roll(given, k) for k in range(-2, 3)], axis=0)
+        count += int((own > 2.0 * around + 6.0 / source.rate).sum())
     return count

@@ -1,6 +1,6 @@
 """Motions taken over by other figures and robots: `retarget` and what it is made of."""
 
-from exactik.retargeting._anatomy import Anatomy, BodyPart, find_anatomy
+from exactik.retargeting._bodies import find_body_up
 from exactik.retargeting._contacts import Contact, ContactOptions, find_contacts
 from exactik.retargeting._correspondence import (
     BonePair,
@@ -8,9 +8,9 @@ from exactik.retargeting._correspondence import (
     load_mapping,
     save_mapping,
 )
-from exactik.retargeting._figure import BodyFigure, SourceBody
-from exactik.retargeting._result import Retargeting, TurnSteps
-from exactik.retargeting._retarget import find_body_up, retarget
+from exactik.retargeting._result import HingeSpeed, Retargeting, TurnSteps
+from exactik.retargeting._retarget import retarget
+from exactik.retargeting.body import Anatomy, BodyFigure, BodyPart, SourceBody, find_anatomy
 
 __all__ = [
     "Anatomy",
@@ -20,6 +20,7 @@ __all__ = [
     "Contact",
     "ContactOptions",
     "Correspondence",
+    "HingeSpeed",
     "Retargeting",
     "SourceBody",
     "TurnSteps",

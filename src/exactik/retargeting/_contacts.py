@@ -114,7 +114,8 @@ def find_ground_level(places: Array, rate: float, leg: float, options: ContactOp
     heights = places[slow, 2] if slow.sum() >= 3 else places[:, 2]
     low = float(np.percentile(heights, 10.0))
     near = heights[np.abs(heights - low) < options.begin_height * leg]
-    return float(np.median(near))
+    # Among few frames none may be near a decile, which lies between two of them.
+    return float(np.median(near)) if len(near) > 0 else low
 
 
 def _compute_speed(places: Array, rate: float, smoothing: float) -> Array:

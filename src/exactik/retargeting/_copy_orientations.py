@@ -4,8 +4,10 @@ A part of the target should have the anatomical frame of the source's part,
 
     R_world_target = R_world_source · R_source_part · R_target_partᵀ ,
 
-which asks nothing of proportions. All parts together are one problem a frame, solved from the frame
-before: joints of any kind, hinges after each other and limits need no special case.
+which asks nothing of proportions. Trunk and legs are one problem a frame, then each arm on the
+trunk as that leaves it, solved from the frame before: joints of any kind, hinges after each other
+and limits need no special case. Arms come after the trunk because limits make them change over now
+and then: clavicles and trunk would jump with them.
 """
 
 from __future__ import annotations
@@ -15,14 +17,22 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from exactik.goals import DirectionGoal, Goal, OrientationGoal, PositionGoal, PostureGoal
-from exactik.model import Skeleton
 from exactik.problem import Problem
 from exactik.retargeting._correspondence import BonePair
-from exactik.retargeting._figure import BodyFigure
+from exactik.retargeting.body import (
+    SIDES,
+    BodyFigure,
+    find_bones_below,
+    find_limb,
+    find_moving_coordinates,
+    find_other_bones,
+    find_root_dofs,
+    find_stretching_dofs,
+)
 from exactik.solvers import Auto, Solver
 from exactik.typing import Array, BoolArray
 
-__all__ = ["compute_part_rotations", "copy_orientations", "find_root_dofs", "find_stretching_dofs"]
+__all__ = ["compute_part_rotations", "copy_orientations"]
 
 PART_WEIGHTS = {
     "pelvis": 4.0,
@@ -92,37 +102,72 @@ def copy_orientations(
         report_frames: is called with the number of frames done since its last call.
     """
     skeleton = target.skeleton
-    hips = PositionGoal(target.bone_of("pelvis"), hip_places[0], target.hip_centre, name="hips")
-    goals: list[Goal] = [hips]
-    targets = {"hips": hip_places}
-    for pair, turned in zip(pairs, rotations, strict=True):
-        stem = _find_stem(pair.part)
-        weight = PART_WEIGHTS.get(stem, OTHER_WEIGHT)
-        if stem in LONG_PARTS:
-            name, axis = f"{pair.part}.along", target.part_frames[pair.part][:, 0]
-            targets[name] = directions.get(pair.part, turned @ axis)
-            goals.append(DirectionGoal(pair.target, axis, targets[name][0], name=name))
-            weight = TWIST_WEIGHT
-        goals.append(OrientationGoal(pair.target, turned[0], name=pair.part, weight=weight))
-        targets[pair.part] = turned
-    rest_weight = np.where(find_root_dofs(skeleton), 0.0, REST_WEIGHT)
-    goals.append(PostureGoal(target.q_rest, weight=rest_weight))
-    problem = Problem(skeleton, goals, lock=find_stretching_dofs(skeleton))
-    q = np.empty((len(hip_places), skeleton.nq))
-    restarts = _find_restarts(rotations)
-    solver = Solver(problem, solver=COPY_METHOD)
+    arms = [find_bones_below(skeleton, find_limb(target, f"{side}_arm").moving) for side in SIDES]
+    body = set(skeleton.bone_names) - set().union(*arms)
+    turns = list(zip(pairs, rotations, strict=True))
+    copies = []
+    for bones in (body, *arms):
+        own = [(pair, turned) for pair, turned in turns if pair.target in bones]
+        places = hip_places if bones is body else None
+        copies.append(_PartsCopy(target, bones, own, directions, places))
+    q = np.tile(target.q_rest, (len(hip_places), 1))
     for t in range(len(q)):
-        now = {name: values[t] for name, values in targets.items()}
-        cost = np.inf
-        if t > 0:
-            q[t], cost = solver.solve(q[t - 1], now), solver.cost
-        if restarts[t] or cost > MISSED_COST:
-            found = solver.solve(_stand_at_rest(target, now), now)
-            if solver.cost < BETTER_COST_RATIO * cost:
-                q[t] = found
+        for copy in copies:
+            q[t] = copy.solve(t, q[t], q[t - 1] if t > 0 else None)
         if t % 64 == 63 or t == len(q) - 1:
             report_frames(t % 64 + 1)
     return q
+
+
+class _PartsCopy:
+    """Some bones of the target, which turn as asked while all others stay as they are."""
+
+    def __init__(
+        self,
+        target: BodyFigure,
+        bones: set[str],
+        turns: Sequence[tuple[BonePair, Array]],
+        directions: Mapping[str, Array],
+        hip_places: Array | None,
+    ):
+        skeleton, self.target = target.skeleton, target
+        goals: list[Goal] = []
+        self.targets: dict[str, Array] = {}
+        if hip_places is not None:
+            pelvis = target.bone_of("pelvis")
+            goals.append(PositionGoal(pelvis, hip_places[0], target.hip_centre, name="hips"))
+            self.targets["hips"] = hip_places
+        for pair, turned in turns:
+            stem = _find_stem(pair.part)
+            weight = PART_WEIGHTS.get(stem, OTHER_WEIGHT)
+            if stem in LONG_PARTS:
+                name, axis = f"{pair.part}.along", target.part_frames[pair.part][:, 0]
+                along = directions.get(pair.part, turned @ axis)
+                goals.append(DirectionGoal(pair.target, axis, along[0], name=name))
+                self.targets[name], weight = along, TWIST_WEIGHT
+            goals.append(OrientationGoal(pair.target, turned[0], name=pair.part, weight=weight))
+            self.targets[pair.part] = turned
+        rest_weight = np.where(find_root_dofs(skeleton), 0.0, REST_WEIGHT)
+        goals.append(PostureGoal(target.q_rest, weight=rest_weight))
+        others = find_other_bones(skeleton, bones)
+        self.moves = find_moving_coordinates(skeleton, others)
+        lock = [*others, *find_stretching_dofs(skeleton)]
+        self.solver = Solver(Problem(skeleton, goals, lock=lock), solver=COPY_METHOD)
+        self.restarts = _find_restarts([turned for _, turned in turns])
+
+    def solve(self, t: int, q: Array, q_before: Array | None) -> Array:
+        """Return the pose q of a frame, (nq,), with these bones turned as asked."""
+        now = {name: values[t] for name, values in self.targets.items()}
+        solved, cost = q, np.inf
+        if q_before is not None:
+            solved = self.solver.solve(np.where(self.moves, q_before, q), now)
+            cost = self.solver.cost
+        if self.restarts[t] or cost > MISSED_COST:
+            rest = _stand_at_rest(self.target, now) if "hips" in now else self.target.q_rest
+            found = self.solver.solve(np.where(self.moves, rest, q), now)
+            if self.solver.cost < BETTER_COST_RATIO * cost:
+                return found
+        return solved
 
 
 def _find_restarts(rotations: Sequence[Array]) -> BoolArray:
@@ -149,17 +194,6 @@ def _stand_at_rest(target: BodyFigure, targets: dict[str, Array]) -> Array:
     rotation = pre.T @ turn @ pose.rotations[0] @ post.T
     q[: root.joint.nq] = root.joint.coordinates_for(pre.T @ (place - root.offset), rotation)
     return q
-
-
-def find_root_dofs(skeleton: Skeleton) -> BoolArray:
-    """Return which dofs place the whole figure, (nv,)."""
-    return np.asarray(skeleton.parents[skeleton.dof_bones] < 0)
-
-
-def find_stretching_dofs(skeleton: Skeleton) -> list[str]:
-    """Return the names of dofs that shift bones against their parents: they stay as at rest."""
-    stretching = ~skeleton.turns & ~find_root_dofs(skeleton)
-    return [skeleton.dof_names[i] for i in np.flatnonzero(stretching)]
 
 
 def _find_stem(part: str) -> str:

@@ -21,7 +21,7 @@ import numpy as np
 
 from exactik._text import count_noun, join_names
 from exactik.errors import FileError, UsageError
-from exactik.retargeting._anatomy import Anatomy
+from exactik.retargeting.body import Anatomy
 from exactik.typing import Array
 
 __all__ = [

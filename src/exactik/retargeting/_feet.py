@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from exactik.model import Skeleton
-from exactik.retargeting._anatomy import SIDES
 from exactik.retargeting._bends import lower_hips
 from exactik.retargeting._contacts import (
     Contact,
@@ -16,10 +15,9 @@ from exactik.retargeting._contacts import (
     find_ground_level,
     trim_pivots,
 )
-from exactik.retargeting._figure import BodyFigure, SourceBody
 from exactik.retargeting._foot_plan import plan_foot
-from exactik.retargeting._jumps import find_limb
-from exactik.retargeting._reach import LIMB_TURN_WEIGHT, PointPath, find_other_bones, reach_places
+from exactik.retargeting._reach import LIMB_TURN_WEIGHT, PointPath, reach_places
+from exactik.retargeting.body import SIDES, BodyFigure, SourceBody, find_limb, find_other_bones
 from exactik.spatial import nearest_rotation
 from exactik.typing import Array
 

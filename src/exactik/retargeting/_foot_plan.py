@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.motion import Segment
-from exactik.retargeting._figure import rotation_between
+from exactik.retargeting.body import rotation_between
 from exactik.spatial import exp_rotation, log_rotation
 from exactik.typing import Array, BoolArray
 

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from exactik.model import Pose
-from exactik.retargeting._anatomy import SIDES
 from exactik.retargeting._bends import limit_extension
-from exactik.retargeting._figure import BodyFigure, SourceBody
+from exactik.retargeting._elbow_path import find_elbow_path
 from exactik.retargeting._jumps import (
-    compute_allowed_steps,
-    find_limb,
     find_limb_jumps,
-    measure_limb_steps,
     spread_jumps,
 )
 from exactik.retargeting._reach import (
     LIMB_TURN_WEIGHT,
     PointPath,
-    find_moving_coordinates,
-    find_other_bones,
     reach_places,
 )
-from exactik.spatial import angle_between, nearest_rotation
+from exactik.retargeting.body import (
+    SIDES,
+    BodyFigure,
+    SourceBody,
+    find_limb,
+    find_moving_coordinates,
+    find_other_bones,
+)
+from exactik.spatial import nearest_rotation
 from exactik.typing import Array, IntArray
 
 __all__ = ["HandPlaces", "measure_hand_places", "place_hands"]
@@ -39,15 +41,15 @@ SPREAD_ROUNDS = 10
 MISSED_SHARE = 0.01
 """Of the arm's length that a wrist may be off for a solution that is kept to: one that sits at its
 limits for long is no better than one that jumps."""
-EXACT_ROUNDS = 3
-"""After how many of these the wrists of arms that still jump go with the arms for that moment."""
-RELAX_SECONDS = 0.5
-"""[s] before and after wrists that are off in which arms may change over with wrists in place: half
-a turn then takes as long as it takes people."""
-RELAX_ROUNDS, RELAX_CHECK, RELAX_GIVE_UP = 100, 20, 60
-"""How often, at most, the arm of a window is drawn tight, after how many rounds that is looked at,
-and after how many a wrist that still is off will remain so: it is limits that hold it. Turns spread
-by √rounds frames, and over 0.1 s in 100 rounds at 120 Hz."""
+MEND_SECONDS, MEND_WIDENINGS = 0.25, (1, 3)
+"""[s] before and after frames that jump or whose wrist is off in which another way for the elbow is
+looked for, and by how much longer where that is not enough."""
+RELAX_ROUNDS, RELAX_CHECK = 40, 5
+"""How often, at most, the arm of a window is drawn tight, and after how many rounds that is looked
+at. Turns spread by √rounds frames."""
+MIN_MEAN_DETERMINANT = 0.05
+"""Of the mean of three rotation matrices, for it to be near a rotation: 1 for equal ones, 0.11 if
+one is turned by half against two equal ones."""
 
 
 class HandPlaces(NamedTuple):
@@ -100,36 +102,32 @@ def measure_hand_places(
 def place_hands(source: SourceBody, target: BodyFigure, q: Array, threads: int) -> Array:
     """Return poses whose wrists are at the scaled places of the source's; only arms move.
 
-    Where an arm jumps on the way, it is tried to keep to one of its solutions, forwards and
-    backwards; what still jumps is spread and placed again, in the end with the wrist going along.
-    Wrists that were let go are then placed in poses between those of their neighbours, which finds
-    the way that an arm has around its wrist, if there is one.
+    Where an arm jumps on the way or a wrist is off, another way for the elbow is looked for. What
+    still jumps is spread over a moment, with the wrist going along.
     """
     arms = _Arms(source, target, threads)
-    nearness = {side: np.zeros(len(q)) for side in SIDES}
-    copied, q = q, arms.reach(q, nearness)
-    jumps = arms.find_jumps(q)
-    if any(len(frames) > 0 for frames in jumps.values()):
-        missed = arms.count_missed(q)
-        for follow in ("forwards", "backwards"):
-            other = arms.reach(copied, nearness, follow)
-            other_jumps, other_missed = arms.find_jumps(other), arms.count_missed(other)
-            for side in SIDES:
-                fewer = len(other_jumps[side]) < len(jumps[side])
-                if fewer and other_missed[side] <= missed[side]:
-                    q, jumps[side] = arms.take(q, other, side), other_jumps[side]
-    for round_number in range(SPREAD_ROUNDS):
-        if all(len(frames) == 0 for frames in jumps.values()):
-            break
-        for side, frames in jumps.items():
-            q, near = spread_jumps(target.skeleton, q, arms.limbs[side], frames, source.rate)
-            if round_number >= EXACT_ROUNDS:
-                nearness[side] = np.maximum(nearness[side], near)
-        q = arms.reach(q, nearness)
-        jumps = arms.find_jumps(q)
+    copied, q = q, arms.reach(q, {side: np.zeros(len(q)) for side in SIDES})
     for side in SIDES:
-        q = arms.relax(q, side)
+        mended = arms.mend(q, copied, side)
+        if arms.rate_faults(mended, side).jumps > 0:
+            ways = [arms.spread(way, side) for way in (mended, q)]
+            mended = min(ways, key=lambda way: arms.rate_faults(way, side))
+        q = mended
     return q
+
+
+class ArmFaults(NamedTuple):
+    """What is wrong with an arm, the worst first: the smaller, the better.
+
+    Attributes:
+        jumps: frames after which it jumps.
+        missed: frames in which its wrist is off.
+        worst: how far, in lengths of the arm; 0 if never.
+    """
+
+    jumps: int
+    missed: int
+    worst: float
 
 
 class _Arms:
@@ -147,7 +145,6 @@ class _Arms:
         self,
         copied: Array,
         nearness: Mapping[str, Array],
-        follow: Literal["", "forwards", "backwards"] = "",
     ) -> Array:
         """Return poses near the copied ones; the nearer to a jump, the less wrists are placed."""
         skeleton, parts = self.target.skeleton, self.target.anatomy.parts
@@ -166,106 +163,106 @@ class _Arms:
                 self.weights,
                 lock=self.lock,
                 threads=self.threads,
-                follow=follow,
             )
         return q
 
-    def relax(self, q: Array, side: str) -> Array:
-        """Return poses whose arm has its wrist in place where it was off, if it needs no jump.
-
-        Round by round each pose becomes that with the wrist in place whose bones are turned as the
-        mean of itself and its two neighbours, as a band is drawn tight over what is in its way.
-        """
-        missed = np.flatnonzero(self.measure_misses(q, side) > MISSED_SHARE)
-        margin = max(round(RELAX_SECONDS * self.source.rate), 2)
-        for frames in np.split(missed, np.flatnonzero(np.diff(missed) > 2 * margin) + 1):
-            if len(frames) == 0 or len(q) < 3:
-                continue
-            window = slice(max(frames[0] - margin, 0), min(frames[-1] + margin, len(q) - 1) + 1)
-            trial = self._relax_window(q, window, side)
-            if trial is not None:
-                q = trial
+    def mend(self, q: Array, copied: Array, side: str) -> Array:
+        """Return poses whose arm neither jumps nor has its wrist elsewhere, if there is a way."""
+        margin = max(round(MEND_SECONDS * self.source.rate), 2)
+        for widening in MEND_WIDENINGS:
+            faults = self.find_faults(q, side)
+            reach = margin * widening
+            for frames in np.split(faults, np.flatnonzero(np.diff(faults) > 2 * reach) + 1):
+                if len(frames) == 0 or len(q) < 3:
+                    continue
+                window = slice(max(frames[0] - reach, 0), min(frames[-1] + reach + 1, len(q)))
+                q = self._mend_window(q, copied, window, side)
         return q
 
-    def _relax_window(self, q: Array, window: slice, side: str) -> Array | None:
-        """Return poses relaxed within a window, but for its ends; None if they jump or miss."""
-        skeleton, limb = self.target.skeleton, self.limbs[side]
+    def find_faults(self, q: Array, side: str) -> IntArray:
+        """Return frames whose wrist is off, and those after which the arm jumps."""
+        missed = np.flatnonzero(self.measure_misses(q, side) > MISSED_SHARE)
+        return np.union1d(missed, self.find_jumps(q)[side])
+
+    def _mend_window(self, q: Array, copied: Array, window: slice, side: str) -> Array:
+        """Return poses with another way for the elbow within a window, if that is better."""
+        skeleton = self.target.skeleton
         part = replace(
             self.source,
             positions=self.source.positions[window],
             rotations=self.source.rotations[window],
         )
+        arms = _Arms(part, self.target, self.threads)
+        band = q[window].copy()
+        before = arms.rate_faults(band, side)
+        place = measure_hand_places(part, self.target, skeleton.forward(band))[side].target
+        band = find_elbow_path(
+            self.target,
+            side,
+            band,
+            place,
+            MISSED_SHARE * self.target.arm_lengths[side],
+            copied[window],
+            fix_first=window.start > 0,
+            fix_last=window.stop < len(q),
+            threads=self.threads,
+        )
+        best, fewest = q, before
+        for round_number in range(RELAX_ROUNDS + 1):
+            if round_number % RELAX_CHECK == 0:
+                now = arms.rate_faults(band, side)
+                if now < fewest:
+                    fewest, best = now, q.copy()
+                    best[window] = band
+                if now == (0, 0, 0.0):
+                    break
+            band = arms.draw_tight(band, side)
+        return best
+
+    def draw_tight(self, band: Array, side: str) -> Array:
+        """Return poses with the wrist in place and the arm turned as the mean of its neighbours.
+
+        The first and the last pose stay.
+        """
+        skeleton, limb = self.target.skeleton, self.limbs[side]
         lock = find_other_bones(skeleton, set(limb.moving))
         moves = find_moving_coordinates(skeleton, lock)
         weights = {bone: self.weights[bone] for bone in limb.bones}
         wrist = self.target.anatomy.parts[f"{side}_hand"].start
-        inner, band = slice(1, -1), q[window].copy()
-        name = f"{side}_arm"
-        jumps = len(find_limb_jumps(part, self.target, skeleton.forward(band), name))
-        band = self._choose_crossing(part, band, side)
-        for round_number in range(1, RELAX_ROUNDS + 1):
-            pose = skeleton.forward(band)
-            turns = pose.rotations.copy()
-            turns[inner] = nearest_rotation(turns[:-2] + turns[inner] + turns[2:])
-            place = measure_hand_places(part, self.target, pose)[side].target
-            path = PointPath(wrist, np.zeros(3), place)
-            reached = reach_places(
-                skeleton, band, [path], weights, lock=lock, threads=self.threads, turns=turns
-            )
-            band[inner] = np.where(moves, reached, band)[inner]
-            if round_number % RELAX_CHECK != 0:
-                continue
-            pose = skeleton.forward(band)
-            places = measure_hand_places(part, self.target, pose)[side]
-            off = np.linalg.norm(places.reached - places.target, axis=1)
-            fits = off.max() <= MISSED_SHARE * self.target.arm_lengths[side]
-            if fits and len(find_limb_jumps(part, self.target, pose, name)) <= jumps:
-                relaxed = q.copy()
-                relaxed[window] = band
-                return relaxed
-            if not fits and round_number >= RELAX_GIVE_UP:
+        pose, inner = skeleton.forward(band), slice(1, -1)
+        turns = pose.rotations.copy()
+        total = turns[:-2] + turns[inner] + turns[2:]
+        # Turns that are opposite have no mean.
+        has_mean = np.linalg.det(total / 3.0) > MIN_MEAN_DETERMINANT
+        turns[inner][has_mean] = nearest_rotation(total[has_mean])
+        place = measure_hand_places(self.source, self.target, pose)[side].target
+        path = PointPath(wrist, np.zeros(3), place)
+        reached = reach_places(
+            skeleton, band, [path], weights, lock=lock, threads=self.threads, turns=turns
+        )
+        tight = band.copy()
+        tight[inner] = np.where(moves, reached, band)[inner]
+        return tight
+
+    def spread(self, q: Array, side: str) -> Array:
+        """Return poses whose arm changes over within a moment where it jumps, the wrist with it."""
+        nearness = {name: np.zeros(len(q)) for name in SIDES}
+        for _ in range(SPREAD_ROUNDS):
+            jumps = self.find_jumps(q)[side]
+            if len(jumps) == 0:
                 break
-        return None
+            limb = self.limbs[side]
+            q, near = spread_jumps(self.target.skeleton, q, limb, jumps, self.source.rate)
+            nearness[side] = np.maximum(nearness[side], near)
+            q = self.reach(q, nearness)
+        return q
 
-    def _choose_crossing(self, part: SourceBody, band: Array, side: str) -> Array:
-        """Return poses of a window that change over from one solution of the arm to another.
-
-        The solution at its beginning is followed forwards, that at its end backwards; from the one
-        to the other they change where that is the smallest step, for what a limb may turn there.
-        """
-        skeleton, limb = self.target.skeleton, self.limbs[side]
-        lock = find_other_bones(skeleton, set(limb.moving))
-        weights = {bone: self.weights[bone] for bone in limb.bones}
-        place = measure_hand_places(part, self.target, skeleton.forward(band))[side].target
-        path = PointPath(self.target.anatomy.parts[f"{side}_hand"].start, np.zeros(3), place)
-        first, last = (
-            reach_places(skeleton, band, [path], weights, lock=lock, follow=follow)
-            for follow in ("forwards", "backwards")
-        )
-        poses = [skeleton.forward(q) for q in (first, last)]
-        limit = MISSED_SHARE * self.target.arm_lengths[side]
-        near = [np.linalg.norm(pose.point(path.bone) - place, axis=1) <= limit for pose in poses]
-        body, bones = (
-            skeleton.bone_index(limb.body),
-            [skeleton.bone_index(bone) for bone in limb.bones],
-        )
-        R_first, R_last = (
-            np.einsum("tji,tbjk->tbik", pose.rotations[:, body], pose.rotations[:, bones])
-            for pose in poses
-        )
-        steps = angle_between(R_first[:-1], R_last[1:]).max(axis=1)
-        source_steps, _ = measure_limb_steps(part, self.target, poses[0], f"{side}_arm")
-        share = steps / compute_allowed_steps(source_steps, part.rate)
-        # Before the crossing the first solution must be in place, after it the last.
-        before = np.logical_and.accumulate(near[0])[:-1]
-        after = np.logical_and.accumulate(near[1][::-1])[::-1][1:]
-        possible = before & after
-        if not possible.any():
-            return band
-        crossing = int(np.argmin(np.where(possible, share, np.inf)))
-        return np.concatenate(
-            [band[:1], first[1 : crossing + 1], last[crossing + 1 : -1], band[-1:]]
-        )
+    def rate_faults(self, q: Array, side: str) -> ArmFaults:
+        """Return what is wrong with an arm."""
+        misses = self.measure_misses(q, side)
+        off = misses[misses > MISSED_SHARE]
+        jumps = len(self.find_jumps(q)[side])
+        return ArmFaults(jumps, len(off), float(off.max(initial=0.0)))
 
     def measure_misses(self, q: Array, side: str) -> Array:
         """Return how far a wrist is from its place, in lengths of the arm, (T,)."""
@@ -280,14 +277,3 @@ class _Arms:
         return {
             side: find_limb_jumps(self.source, self.target, pose, f"{side}_arm") for side in SIDES
         }
-
-    def count_missed(self, q: Array) -> dict[str, int]:
-        """Return in how many frames each wrist misses its place."""
-        return {side: int((self.measure_misses(q, side) > MISSED_SHARE).sum()) for side in SIDES}
-
-    def take(self, q: Array, other: Array, side: str) -> Array:
-        """Return poses with one arm of other poses."""
-        skeleton = self.target.skeleton
-        lock = find_other_bones(skeleton, set(self.limbs[side].moving))
-        moves = find_moving_coordinates(skeleton, lock)
-        return np.where(moves, other, q)

@@ -9,32 +9,27 @@ fades over those after it, so that the limb changes over quickly, but visibly on
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from exactik.model import Pose, Skeleton
-from exactik.retargeting._anatomy import ARM_PARTS, LEG_PARTS
-from exactik.retargeting._figure import BodyFigure, SourceBody
 from exactik.retargeting._foot_plan import fade_out
+from exactik.retargeting.body import LIMBS, BodyFigure, Limb, SourceBody, find_limb
 from exactik.spatial import angle_between
 from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = [
-    "LIMBS",
-    "Limb",
     "compute_allowed_steps",
     "compute_turn_steps",
     "find_jump_frames",
-    "find_limb",
     "find_limb_jumps",
     "measure_limb_steps",
+    "measure_trunk_steps",
     "spread_jumps",
     "spread_limb_jumps",
 ]
 
-LIMBS = ("left_arm", "right_arm", "left_leg", "right_leg")
-
+TRUNK_PARTS = ("chest", "head", "left_clavicle", "right_clavicle")
 JUMP_SPEED = 6.0
 """[rad/s] that a part may turn beyond twice what the source's limb does around that frame: limbs of
 people who walk reach 6, so that less is no jump to the eye; 3° a frame at 120 Hz."""
@@ -42,35 +37,6 @@ SOURCE_FRAMES = 2  # before and after, in which the source may have made the tur
 SPREAD_SECONDS = 0.2
 """[s] before and after a jump over which it is spread: half a turn then peaks at 15 rad/s, as fast
 as people move arms."""
-
-
-class Limb(NamedTuple):
-    """What jumps together, and against what.
-
-    Attributes:
-        bones: whose turns are looked at, their names.
-        body: the bone that carries the limb.
-        moving: names of all bones of the limb, whose dofs change over.
-    """
-
-    bones: tuple[str, ...]
-    body: str
-    moving: tuple[str, ...]
-
-
-def find_limb(figure: BodyFigure, name: str) -> Limb:
-    """Return "left_arm", "right_leg", …: its parts, what carries it, and all of its bones."""
-    side, kind = name.split("_")
-    skeleton, parts = figure.skeleton, figure.anatomy.parts
-    names = [f"{side}_{part}" for part in (ARM_PARTS if kind == "arm" else LEG_PARTS)]
-    body = figure.bone_of(figure.chest if kind == "arm" else "pelvis")
-    if kind == "arm" and f"{side}_clavicle" in parts:
-        body = parts[f"{side}_clavicle"].bone
-    moving, k = [], figure.index_of(names[-1])
-    while k >= 0 and skeleton.bone_names[k] != body:
-        moving.append(skeleton.bone_names[k])
-        k = int(skeleton.parents[k])
-    return Limb(tuple(figure.bone_of(part) for part in names), body, tuple(moving))
 
 
 def find_limb_jumps(source: SourceBody, target: BodyFigure, pose: Pose, name: str) -> IntArray:
@@ -88,6 +54,25 @@ def measure_limb_steps(
     return (
         compute_turn_steps(source_pose, own.bones, own.body),
         compute_turn_steps(pose, limb.bones, limb.body),
+    )
+
+
+def measure_trunk_steps(
+    source: SourceBody, target: BodyFigure, pose: Pose
+) -> tuple[Array, Array] | None:
+    """Return how far a trunk turns from frame to frame [rad], (T − 1,): of source and target.
+
+    Chest, head and clavicles against the pelvis, as far as both bodies have them; None for none.
+    """
+    own = source.figure
+    both = set(own.anatomy.parts) & set(target.anatomy.parts)
+    parts = [part for part in TRUNK_PARTS if part in both]
+    if len(parts) == 0:
+        return None
+    source_pose = Pose(own.skeleton, source.positions, source.rotations)
+    return (
+        compute_turn_steps(source_pose, [own.bone_of(p) for p in parts], own.bone_of("pelvis")),
+        compute_turn_steps(pose, [target.bone_of(p) for p in parts], target.bone_of("pelvis")),
     )
 
 

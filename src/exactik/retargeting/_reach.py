@@ -9,7 +9,7 @@ are. It is turns of bones that are kept, not coordinates: these may run away in 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,17 +17,11 @@ from exactik.batch import solve_batch
 from exactik.goals import Goal, OrientationGoal, PositionGoal, PostureGoal
 from exactik.model import Skeleton
 from exactik.problem import Problem
-from exactik.retargeting._copy_orientations import find_stretching_dofs
-from exactik.solvers import Auto, Solver
-from exactik.typing import Array, BoolArray
+from exactik.retargeting.body import find_stretching_dofs
+from exactik.solvers import Auto
+from exactik.typing import Array
 
-__all__ = [
-    "LIMB_TURN_WEIGHT",
-    "PointPath",
-    "find_moving_coordinates",
-    "find_other_bones",
-    "reach_places",
-]
+__all__ = ["LIMB_TURN_WEIGHT", "PointPath", "reach_places"]
 
 PLACE_WEIGHT = 1e5
 """Of a point [1/m²] against that of a bone's place, 1: a decimetre that the pose would rather be
@@ -64,7 +58,6 @@ def reach_places(
     *,
     lock: Sequence[str] = (),
     threads: int = 1,
-    follow: Literal["", "forwards", "backwards"] = "",
     turns: Array | None = None,
 ) -> Array:
     """Return poses, (T, nq), near the poses q, whose points are at their places.
@@ -76,8 +69,6 @@ def reach_places(
         turn_weights: bone → how firmly it stays turned as in q [m²/rad²].
         lock: bones that stay as they are in q.
         threads: number of threads.
-        follow: each frame by itself from its row of q; or "forwards" or "backwards", each from the
-            solution of its neighbour, which keeps to one of several solutions.
         turns: R_world_bone that bones stay near to, (T, n_bones, 3, 3); those of q if None.
     """
     rotations = skeleton.forward(q).rotations if turns is None else turns
@@ -95,29 +86,4 @@ def reach_places(
     goals.append(PostureGoal(skeleton.neutral(), weight=np.where(skeleton.turns, REST_WEIGHT, 0.0)))
     locked = [*lock, *find_stretching_dofs(skeleton)]
     problem = Problem(skeleton, goals, lock=locked)
-    if follow == "":
-        return solve_batch(problem, targets, q0=q, solver=REACH_METHOD, threads=threads).q
-    moves = find_moving_coordinates(skeleton, lock)
-    solver, solved, order = Solver(problem, solver=REACH_METHOD), q.copy(), range(len(q))
-    before = -1
-    for t in order if follow == "forwards" else reversed(order):
-        start = q[t].copy()
-        if before >= 0:
-            start[moves] = solved[before, moves]
-        solved[t] = solver.solve(start, {name: places[t] for name, places in targets.items()})
-        before = t
-    return solved
-
-
-def find_moving_coordinates(skeleton: Skeleton, lock: Sequence[str]) -> BoolArray:
-    """Return which coordinates belong to bones that are not locked, (nq,)."""
-    moves, first = np.zeros(skeleton.nq, dtype=bool), skeleton.tree.first_q
-    for k, bone in enumerate(skeleton.bones, start=1):
-        if bone.name not in lock:
-            moves[int(first[k]) : int(first[k + 1])] = True
-    return moves
-
-
-def find_other_bones(skeleton: Skeleton, moving: set[str]) -> list[str]:
-    """Return the bones with joints that are not among those that move."""
-    return [bone.name for bone in skeleton.bones if bone.joint.nv > 0 and bone.name not in moving]
+    return solve_batch(problem, targets, q0=q, solver=REACH_METHOD, threads=threads).q

@@ -11,20 +11,23 @@ import numpy as np
 
 from exactik._text import count_noun, join_names
 from exactik.model import Pose
-from exactik.motion import Motion
-from exactik.retargeting._anatomy import SIDES
+from exactik.motion import Motion, choose_even_frames
 from exactik.retargeting._contacts import Contact
 from exactik.retargeting._correspondence import Correspondence
-from exactik.retargeting._figure import BodyFigure, SourceBody
+from exactik.retargeting._hand_reach import find_hand_reach
 from exactik.retargeting._hands import measure_hand_places
-from exactik.retargeting._jumps import LIMBS, find_limb_jumps, measure_limb_steps
-from exactik.typing import Array
+from exactik.retargeting._jumps import find_jump_frames, measure_limb_steps, measure_trunk_steps
+from exactik.retargeting.body import LIMBS, SIDES, BodyFigure, SourceBody
+from exactik.typing import Array, IntArray
 
-__all__ = ["Retargeting", "TurnSteps"]
+__all__ = ["HingeSpeed", "Retargeting", "TurnSteps"]
 
 MAX_SLIDE = 1e-3  # [m] of a standing foot that counts as standing; a millimetre is not seen
 MAX_HAND_ERROR = 0.02  # of the arm's length that a wrist may be off; 1 cm of an adult's
 SHOWN_TIMES = 3  # moments in a sentence
+MAX_REACH_FRAMES = 50  # in which a wrist is off, evenly chosen, that are asked why
+MAX_HINGE_SPEED = 30.0
+"""[rad/s] of a hinge, beyond which a note says so: five turns a second."""
 
 
 class TurnSteps(NamedTuple):
@@ -37,6 +40,20 @@ class TurnSteps(NamedTuple):
 
     source: Array
     target: Array
+
+
+class HingeSpeed(NamedTuple):
+    """How fast a joint of one dof turns.
+
+    Attributes:
+        name: of the dof; "" if there is none.
+        speed: [rad/s].
+        frame: from which to the next it does.
+    """
+
+    name: str
+    speed: float
+    frame: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +70,8 @@ class Retargeting:
         source_body: the body that moved, z up.
         target_figure: the body that took over, z up.
         root_was_freed: whether the target's root was fixed and got a free joint.
+        hands_placed: whether wrists were put to their places.
+        remarks: on the source, a sentence each.
     """
 
     motion: Motion
@@ -64,6 +83,8 @@ class Retargeting:
     source_body: SourceBody
     target_figure: BodyFigure
     root_was_freed: bool
+    hands_placed: bool = True
+    remarks: tuple[str, ...] = ()
 
     @cached_property
     def _pose(self) -> Pose:
@@ -94,23 +115,19 @@ class Retargeting:
 
     @cached_property
     def turn_steps(self) -> Mapping[str, TurnSteps]:
-        """How fast limbs turn: "left_arm", … → steps of source and target."""
-        steps = {}
-        for limb in LIMBS:
-            source, target = measure_limb_steps(
-                self.source_body, self.target_figure, self._pose, limb
-            )
-            steps[limb] = TurnSteps(source=source, target=target)
-        return steps
+        """How fast limbs and trunk turn: "left_arm", …, "trunk" → steps of source and target."""
+        bodies = (self.source_body, self.target_figure, self._pose)
+        steps = {limb: TurnSteps(*measure_limb_steps(*bodies, limb)) for limb in LIMBS}
+        trunk = measure_trunk_steps(*bodies)
+        return steps if trunk is None else {**steps, "trunk": TurnSteps(*trunk)}
 
     @cached_property
     def jumps(self) -> Mapping[str, tuple[int, ...]]:
-        """Frames after which a limb turns as the source's does not: limb → frames."""
+        """Frames after which a limb or the trunk turns as the source's does not: limb → frames."""
+        rate = self.motion.rate
         return {
-            limb: tuple(
-                find_limb_jumps(self.source_body, self.target_figure, self._pose, limb).tolist()
-            )
-            for limb in LIMBS
+            limb: tuple(find_jump_frames(steps.target, steps.source, rate).tolist())
+            for limb, steps in self.turn_steps.items()
         }
 
     @property
@@ -121,6 +138,21 @@ class Retargeting:
         q = self.motion.q[:, skeleton.plain_q[limited]]
         below, above = skeleton.lower[limited] - q, q - skeleton.upper[limited]
         return float(max(below.max(initial=0.0), above.max(initial=0.0)))
+
+    @cached_property
+    def fastest_hinge(self) -> HingeSpeed:
+        """The joint with one dof that turns fastest from a frame to the next."""
+        skeleton, q = self.motion.skeleton, self.motion.q
+        counts = np.bincount(skeleton.dof_bones, minlength=len(skeleton.bones))
+        hinges = skeleton.turns & (skeleton.plain_q >= 0) & (counts[skeleton.dof_bones] == 1)
+        dofs = np.flatnonzero(hinges)
+        speeds = np.abs(np.diff(q[:, skeleton.plain_q[dofs]], axis=0)) * self.motion.rate
+        if speeds.size == 0:
+            return HingeSpeed(name="", speed=0.0, frame=0)
+        frame, k = np.unravel_index(int(np.argmax(speeds)), speeds.shape)
+        return HingeSpeed(
+            name=skeleton.dof_names[dofs[k]], speed=float(speeds[frame, k]), frame=int(frame)
+        )
 
     @property
     def needs_look(self) -> bool:
@@ -140,10 +172,9 @@ class Retargeting:
             if len(off) > 0:
                 worst = int(np.argmax(errors))
                 found.append(
-                    f"the {side} wrist is up to {100.0 * errors[worst]:.0f} % of the arm from its "
+                    f"the {side} wrist is up to {100.0 * errors[worst]:.1f} % of the arm from its "
                     f"place, at {worst / self.motion.rate:.2f} s, and beyond 2 % in "
-                    f"{count_noun(len(off), 'frame')}: no way there without a jump was found "
-                    "inside the limits"
+                    f"{count_noun(len(off), 'frame')}{self._explain_misses(side, off)}"
                 )
         if self.limit_excess > 0.0:
             found.append(f"limits are left by {self.limit_excess:.2g} rad or m")
@@ -155,15 +186,44 @@ class Retargeting:
                 )
         return tuple(found)
 
+    def _explain_misses(self, side: str, frames: IntArray) -> str:
+        """Return why a wrist is off in frames, (n,): the end of a sentence; "" if not placed."""
+        if not self.hands_placed:
+            return ", for wrists were not placed"
+        looked = frames[choose_even_frames(len(frames), MAX_REACH_FRAMES)]
+        figure = self.target_figure
+        reach = find_hand_reach(self.source_body, figure, self.motion.q, side, looked)
+        beyond = looked[reach.distances > MAX_HAND_ERROR]
+        if len(beyond) == 0:
+            return (
+                ": the arm can reach these places one by one, but no way from one to the next "
+                "without a jump was found inside its limits"
+            )
+        degrees = [f"{name} at {np.degrees(limit):.0f}°" for name, limit in reach.limits]
+        held = f" ({join_names(degrees)})" if len(degrees) > 0 else ""
+        share = "" if len(beyond) == len(looked) else f" in {len(beyond)} of {len(looked)} of them"
+        times = [f"{frame / self.motion.rate:.2f} s" for frame in (beyond[0], beyond[-1])]
+        return (
+            f": out of reach{share}, from {times[0]} to {times[1]}, inside the limits of the arm"
+            f"{held}"
+        )
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What was done beside copying, a sentence each."""
-        found = []
+        found = list(self.remarks)
         if self.root_was_freed:
             name = self.motion.skeleton.bones[0].name
             found.append(f"the root {name!r} was fixed and moves freely now")
         if len(self.contacts) == 0:
             found.append("no foot of the source stands anywhere")
+        if self.root_was_freed:
+            name, speed, frame = self.fastest_hinge
+            if speed > MAX_HINGE_SPEED:
+                found.append(
+                    f"no limit of speed is kept: the hinge {name} turns at {speed:.0f} rad/s at "
+                    f"{frame / self.motion.rate:.2f} s"
+                )
         return tuple(found)
 
     def __str__(self) -> str:
@@ -176,7 +236,8 @@ class Retargeting:
         turns = [np.degrees(step.target.max(initial=0.0)) for step in self.turn_steps.values()]
         own = [np.degrees(step.source.max(initial=0.0)) for step in self.turn_steps.values()]
         text = (
-            f"{frames} frames taken over at {fast:,.0f} frames/s, path × {self.scale:.3f}; {feet}; "
+            f"{count_noun(frames, 'frame')} taken over at {fast:,.0f} frames/s, "
+            f"path × {self.scale:.3f}; {feet}; "
             f"wrists within {hands:.2f} % of the arm; limbs turn by {max(turns):.1f}° a frame at "
             f"most, the source's by {max(own):.1f}°; "
         )

@@ -1,9 +1,7 @@
-"""Which bones of a skeleton are the parts of a body, by their names and by the shape of the tree.
+"""Parts of limbs, trunk and head, looked for in one skeleton.
 
-Names say which side a bone is on and roughly what it is; the tree says the rest. The pelvis is
-where the legs meet, the chest where the arms do, whatever they are called. Along a limb, names
-that are known decide; where they are not ("arm_joint_L_2"), the three joints with the longest two
-stretches between them are shoulder, elbow and wrist, or hip, knee and ankle.
+Along a limb, names that are known decide; where they are not ("arm_joint_L_2"), the three joints
+with the longest two stretches between them are shoulder, elbow and wrist, or hip, knee and ankle.
 
 A part may be several bones: a hip of three hinges, a forearm in halves. Its `bone` is the last of
 them, which carries the next part rigidly and has its orientation; its `start` is the one whose
@@ -12,9 +10,7 @@ origin is the joint's centre.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -22,18 +18,11 @@ import numpy as np
 from exactik._text import join_names
 from exactik.errors import ModelError
 from exactik.model import Pose, Skeleton
-from exactik.retargeting._bone_names import BoneName, read_bone_name
+from exactik.retargeting.body._anatomy import ARM_PARTS, LEG_PARTS, BodyPart
+from exactik.retargeting.body._bone_names import BoneName, read_bone_name
 from exactik.typing import Array
 
-__all__ = ["ARM_PARTS", "LEG_PARTS", "SIDES", "Anatomy", "BodyPart", "find_anatomy", "is_part_name"]
-
-SIDES = ("left", "right")
-ARM_PARTS = ("upper_arm", "forearm", "hand")
-LEG_PARTS = ("thigh", "shin", "foot")
-_PART_NAMES = {"pelvis", "spine", "chest", "neck", "head", "clavicle", "toes"}
-_PART_NAMES |= {*ARM_PARTS} | {*LEG_PARTS}
-_ARM_NAMES = ("clavicle", "shoulder", "upper_arm", "arm", "forearm", "hand")
-_LEG_NAMES = ("thigh", "leg", "shin", "foot", "toes")
+__all__ = ["HINT", "PartFinder", "one_bone"]
 
 SAMPLED_POSES = 16  # of a limb, to see which joint centre stays; more change nothing
 SAMPLED_TURN = 0.5  # [rad] of its dofs from rest in these, so that 1 cm beside an axis shows
@@ -46,98 +35,12 @@ SAME_PLACE = 0.05
 foot or a hip's distance from the middle are more than a tenth of a leg."""
 
 
-@dataclass(frozen=True)
-class BodyPart:
-    """One part of a body.
-
-    Attributes:
-        bone: that has its orientation and carries the next part.
-        start: whose origin is the centre of its joint.
-    """
-
-    bone: str
-    start: str
-
-
-@dataclass(frozen=True)
-class Anatomy:
-    """The parts of a body that a skeleton has.
-
-    Attributes:
-        skeleton: the figure.
-        parts: name of the part ("pelvis", "left_thigh", "spine_1") → its bones.
-        others: bones that are no part but have a name of their own ("left_index_1") → the bone.
-    """
-
-    skeleton: Skeleton
-    parts: Mapping[str, BodyPart]
-    others: Mapping[str, str]
-
-    def chain(self, stem: str) -> list[str]:
-        """Return the parts "stem_1", "stem_2", … from below."""
-        count = sum(name.startswith(f"{stem}_") for name in self.parts)
-        return [f"{stem}_{k}" for k in range(1, count + 1)]
-
-
-def find_anatomy(
-    skeleton: Skeleton, q_rest: Array, given: Mapping[str, str] | None = None
-) -> Anatomy:
-    """Return the parts of a body in a skeleton.
-
-    Args:
-        skeleton: the figure.
-        q_rest: its rest pose, (nq,).
-        given: part, or any other name → bone, in place of what would be found.
-
-    Raises:
-        ModelError: it has no two legs and two arms that could be told.
-    """
-    finder, given = _Finder(skeleton, q_rest), dict(given or {})
-    fixed = {
-        name: _simple(skeleton.bones[skeleton.bone_index(b)].name) for name, b in given.items()
-    }
-    parts: dict[str, BodyPart] = {}
-    limbs = {}
-    for side in SIDES:
-        limbs[side, "leg"] = finder.find_limb(side, _LEG_NAMES, LEG_PARTS, fixed)
-        limbs[side, "arm"] = finder.find_limb(side, _ARM_NAMES, ARM_PARTS, fixed)
-    missing = [f"{side} {limb}" for (side, limb), bones in limbs.items() if len(bones) == 0]
-    if len(missing) > 0:
-        raise ModelError(
-            f"no {join_names(missing)} found in {skeleton.name!r} by the names of its bones; {HINT}"
-        )
-    pelvis = finder.find_common_bone(limbs["left", "leg"], limbs["right", "leg"], fixed, "pelvis")
-    chest = finder.find_common_bone(limbs["left", "arm"], limbs["right", "arm"], fixed, "chest")
-    names = skeleton.bone_names
-    parts["pelvis"] = _simple(names[pelvis])
-    spine = finder.drop_hinges(finder.path_between(pelvis, chest))[1:-1]
-    parts |= {f"spine_{n}": _simple(names[k]) for n, k in enumerate(spine, 1)}
-    if chest != pelvis:
-        parts["chest"] = _simple(names[chest])
-    parts |= finder.find_head(chest)
-    for side in SIDES:
-        parts |= finder.find_leg_parts(side, pelvis, limbs[side, "leg"], fixed)
-        parts |= finder.find_arm_parts(side, chest, limbs[side, "arm"], fixed)
-    extra = {name: part.bone for name, part in fixed.items() if not is_part_name(name)}
-    changed = {name: part for name, part in fixed.items() if is_part_name(name)}
-    parts |= {
-        n: part for n, part in changed.items() if n not in parts or parts[n].bone != part.bone
-    }
-    inside = [k for limb in limbs.values() for k in finder.path_between(pelvis, limb[-1])]
-    return Anatomy(skeleton, parts, finder.find_others(parts, inside) | extra)
-
-
-def is_part_name(name: str) -> bool:
-    """Whether a name is that of a part of the body, such as "left_hand" or "spine_2"."""
-    stem = re.sub(r"_\d+$", "", name.removeprefix("left_").removeprefix("right_"))
-    return stem in _PART_NAMES
-
-
-def _simple(bone: str) -> BodyPart:
+def one_bone(bone: str) -> BodyPart:
+    """Return a part that is one bone."""
     return BodyPart(bone, bone)
 
 
-class _Finder:
+class PartFinder:
     """Looks for parts in one skeleton."""
 
     def __init__(self, skeleton: Skeleton, q_rest: Array):
@@ -233,7 +136,7 @@ class _Finder:
         toes = [k for k in after if parts[k] == "toes"] or after
         toes = toes or self._only_child(groups["foot"][-1])
         if len(toes) > 0:
-            found[f"{side}_toes"] = _simple(self.skeleton.bone_names[toes[0]])
+            found[f"{side}_toes"] = one_bone(self.skeleton.bone_names[toes[0]])
         return found
 
     def find_arm_parts(
@@ -252,12 +155,21 @@ class _Finder:
             groups = self._group(limb, parts, ARM_PARTS)
         if groups is None:
             groups = self._group_by_lengths(limb, ARM_PARTS)
+        groups["upper_arm"] = self._add_hinges(limb, groups["upper_arm"], groups["forearm"][0])
         found = self._make_parts(side, chest, limb, groups)
         before = limb[: limb.index(groups["upper_arm"][0])]
         before = [k for k in self.path_between(chest, limb[0])[1:-1] if self.is_bone(k)] + before
         if len(before) > 0:
-            found[f"{side}_clavicle"] = _simple(self.skeleton.bone_names[before[-1]])
+            found[f"{side}_clavicle"] = one_bone(self.skeleton.bone_names[before[-1]])
         return found
+
+    def _add_hinges(self, limb: list[int], group: list[int], next_joint: int) -> list[int]:
+        """Return the bones of an upper arm with hinges of the shoulder that have other names."""
+        rest, first = self.positions[0], limb.index(group[0])
+        room = SAME_PLACE * float(np.linalg.norm(rest[next_joint] - rest[group[0]]))
+        while first > 0 and np.linalg.norm(rest[limb[first - 1]] - rest[group[0]]) < room:
+            first -= 1
+        return [*limb[first : limb.index(group[0])], *group]
 
     def _only_child(self, bone: int) -> list[int]:
         """Return the child of a foot whose name is not known, if it is the only one."""
@@ -389,8 +301,8 @@ class _Finder:
         head = max(heads, key=lambda k: len(self.ancestors(k)))
         path = [k for k in self.path_between(chest, head) if self.is_bone(k)]
         necks = self.drop_hinges(path)[1:-1]
-        found = {f"neck_{n}": _simple(names[k]) for n, k in enumerate(necks, 1)}
-        found["head"] = _simple(names[head])
+        found = {f"neck_{n}": one_bone(names[k]) for n, k in enumerate(necks, 1)}
+        found["head"] = one_bone(names[head])
         return found
 
     def find_others(self, parts: Mapping[str, BodyPart], inside: list[int]) -> dict[str, str]:

@@ -90,11 +90,11 @@ def _find_side(words: list[str]) -> str:
 
 
 def _split_glued_side(stem: str) -> tuple[str, str]:
-    """Return side and rest of Acclaim's "lfemur" and MuJoCo's "lfemurrz"; else no side."""
-    for letter, side in (("l", "left"), ("r", "right")):
-        rest = _without_hinge_axis(stem.removeprefix(letter))
+    """Return side and rest of "leftupleg", Acclaim's "lfemur" and MuJoCo's "lfemurrz"."""
+    for start, side in (("left", "left"), ("right", "right"), ("l", "left"), ("r", "right")):
+        rest = _without_hinge_axis(stem.removeprefix(start))
         known = rest in _PART_OF or rest in ("hipjoint", "fingers", "thumb")
-        if stem.startswith(letter) and known:
+        if stem.startswith(start) and known:
             return side, rest
     return "", _without_hinge_axis(stem)
 

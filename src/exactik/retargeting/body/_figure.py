@@ -1,0 +1,153 @@
+"""A skeleton as a body, z up: its parts, their frames at rest, its lengths; and one that moves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from exactik.errors import ModelError
+from exactik.model import Skeleton
+from exactik.retargeting.body._anatomy import SIDES, Anatomy
+from exactik.spatial import skew
+from exactik.typing import Array
+
+__all__ = [
+    "BodyFigure",
+    "SourceBody",
+    "find_up_direction",
+    "make_unit",
+    "measure_standing",
+    "rotation_between",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class BodyFigure:
+    """A skeleton, z up, with its parts and how they are at rest.
+
+    Attributes:
+        anatomy: its parts.
+        q_rest: its rest pose, (nq,).
+        part_frames: R_bone_part of every part and other bone that has a name, (3, 3).
+        leg_length: hip to knee to ankle, mean of both sides [m].
+        arm_lengths: side → shoulder to elbow to wrist [m].
+        ankle_height: of the ankle above the ground [m] where the figure stands at rest.
+        toe_points: side → ball of the foot in the frame of the foot's bone [m], (3,).
+        hip_centre: middle of the hip joints in the frame of the pelvis [m], (3,).
+    """
+
+    anatomy: Anatomy
+    q_rest: Array
+    part_frames: Mapping[str, Array]
+    leg_length: float
+    arm_lengths: Mapping[str, float]
+    ankle_height: float
+    toe_points: Mapping[str, Array]
+    hip_centre: Array
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The figure."""
+        return self.anatomy.skeleton
+
+    def bone_of(self, name: str) -> str:
+        """Return the bone that has the orientation of a part, or of another bone by its name."""
+        part = self.anatomy.parts.get(name)
+        return self.anatomy.others[name] if part is None else part.bone
+
+    def index_of(self, name: str) -> int:
+        """Return the index of that bone."""
+        return self.skeleton.bone_index(self.bone_of(name))
+
+    def start_of(self, name: str) -> int:
+        """Return the index of the bone whose origin is the joint centre of a part."""
+        return self.skeleton.bone_index(self.anatomy.parts[name].start)
+
+    @property
+    def chest(self) -> str:
+        """The part that carries the arms."""
+        return "chest" if "chest" in self.anatomy.parts else "pelvis"
+
+
+@dataclass(frozen=True, eq=False)
+class SourceBody:
+    """The body that moves, z up, with its poses.
+
+    Attributes:
+        figure: its parts and lengths.
+        positions: of its bones [m], (T, n_bones, 3).
+        rotations: R_world_bone, (T, n_bones, 3, 3).
+        rate: frames a second [Hz].
+        ground: height of its ankles when it stands [m].
+    """
+
+    figure: BodyFigure
+    positions: Array
+    rotations: Array
+    rate: float
+    ground: float
+
+    def ankle(self, side: str) -> Array:
+        """Return places of an ankle [m], (T, 3)."""
+        return self.positions[:, self.figure.index_of(f"{side}_foot")]
+
+    def ball(self, side: str) -> Array:
+        """Return places of the ball of a foot [m], (T, 3)."""
+        foot = self.figure.index_of(f"{side}_foot")
+        return self.positions[:, foot] + self.rotations[:, foot] @ self.figure.toe_points[side]
+
+    def hip_centres(self) -> Array:
+        """Return places of the middle of the hips [m], (T, 3)."""
+        thighs = [self.figure.start_of(f"{side}_thigh") for side in SIDES]
+        return self.positions[:, thighs].mean(axis=1)
+
+
+def find_up_direction(anatomy: Anatomy, positions: Array) -> Array:
+    """Return the mean direction from the ankles to the chest, (3,), of poses (n, n_bones, 3)."""
+    skeleton, parts = anatomy.skeleton, anatomy.parts
+    top = skeleton.bone_index(parts.get("head", parts.get("chest", parts["pelvis"])).bone)
+    ankles = [skeleton.bone_index(parts[f"{side}_foot"].bone) for side in SIDES]
+    along = (positions[:, top] - positions[:, ankles].mean(axis=1)).mean(axis=0)
+    return make_unit(along, f"{skeleton.name!r} has its head at its feet")
+
+
+def measure_standing(anatomy: Anatomy, positions: Array) -> Array:
+    """Return how much bodies stand, from −1 to 1, (n,), of poses (n, n_bones, 3).
+
+    1 for legs straight opposite to the trunk; below 0 it is no pose of a body that stands or lies.
+    """
+    skeleton, parts = anatomy.skeleton, anatomy.parts
+    top = parts.get("head", parts.get("chest", parts["pelvis"])).bone
+    hips = [skeleton.bone_index(parts[f"{side}_thigh"].start) for side in SIDES]
+    ankles = [skeleton.bone_index(parts[f"{side}_foot"].bone) for side in SIDES]
+    trunk = positions[:, None, skeleton.bone_index(top)] - positions[:, hips]
+    legs = positions[:, hips] - positions[:, ankles]
+    lengths = np.linalg.norm(trunk, axis=2) * np.linalg.norm(legs, axis=2)
+    cosines = np.einsum("nsi,nsi->ns", trunk, legs) / np.maximum(lengths, 1e-12)
+    return cosines.min(axis=1)
+
+
+def rotation_between(a: Array, b: Array) -> Array:
+    """Return the shortest rotation that takes unit vectors a to b; (…, 3) → (…, 3, 3).
+
+    Between opposite ones there is no shortest; half a turn about some axis across is returned.
+    """
+    a, b = np.broadcast_arrays(a, b)
+    cosine = np.einsum("...i,...i->...", a, b)[..., None, None]
+    k = skew(np.cross(a, b))
+    opposite = cosine < -1.0 + 1e-9
+    regular = np.eye(3) + k + k @ k / np.where(opposite, 1.0, 1.0 + cosine)
+    least = np.eye(3)[np.argmin(np.abs(a), axis=-1)]
+    axis = np.cross(a, least)
+    axis = axis / np.maximum(np.linalg.norm(axis, axis=-1, keepdims=True), 1e-12)
+    half = 2.0 * axis[..., :, None] * axis[..., None, :] - np.eye(3)
+    return np.where(opposite, half, regular)
+
+
+def make_unit(vector: Array, fault: str) -> Array:
+    length = float(np.linalg.norm(vector))
+    if not length > 1e-9:
+        raise ModelError(fault)
+    return vector / length
