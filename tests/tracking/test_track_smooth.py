@@ -322,7 +322,8 @@ def test_accelerations_are_estimated_in_a_sample_of_a_long_recording(noisy: Synt
     used = whole.smoothing.prior.turn > 0.0
     ratio = whole.smoothing.prior.turn[used] / sampled.smoothing.prior.turn[used]
     assert not np.array_equal(sampled.motion.q, whole.motion.q)  # a sample it was
-    assert 0.8 < np.median(ratio) < 1.25 and 0.3 < ratio.min() and ratio.max() < 3.0
+    # A mean square by 7 chunks is right to √(2/7), a half; bones of a limb err together.
+    assert 1 / 1.5 < np.median(ratio) < 1.5 and 0.3 < ratio.min() and ratio.max() < 3.0
     errors = [
         np.sqrt(np.mean(figure.difference(one.motion.q, noisy.truth.q)[:, 6:] ** 2))
         for one in (sampled, whole)
@@ -358,3 +359,14 @@ def test_what_no_marker_is_on_stays_at_rest():
     ]
     assert len(held) > 10 and legs.smoothing is not None
     np.testing.assert_allclose(legs.motion.q[:, held], 0.0, atol=1e-5)
+
+
+def test_smoothing_leaves_no_limb_beside_its_markers():
+    """A neck of three joints that touch their limits, of which the markers tell only the sum."""
+    recording = simulate_recording(simulate_performance(20.0), noise=0.001, gaps=0.05)
+    markers = recording.markers.between(0.0, 3.0)
+    fitted = ik.calibrate(recording.truth.skeleton, markers).skeleton
+    solved = ik.track(fitted, markers)
+    alone = ik.track(fitted, markers, smooth=None, branches=False)
+    worst, worst_alone = np.nanmax(solved.marker_errors), np.nanmax(alone.marker_errors)
+    assert worst < 2.0 * worst_alone, f"{1e3 * worst:.1f} mm, frames alone {1e3 * worst_alone:.1f}"

@@ -89,8 +89,7 @@ def smooth_path(
         )
 
     chunks, q = cover_recording(len(path.q), options), path.q
-    relaxation = options.relaxation if smooth == "auto" else options.cutoff_relaxation
-    stages = [*relaxation, *([1.0] * options.rounds)]
+    stages = [*options.relaxation, *([1.0] * options.rounds)]
     if smooth == "auto":
         sample = sample_recording(len(q), options)
         strength, estimated_q = _settle_strength(smoother, q, noise, sample or chunks, free, weigh)
