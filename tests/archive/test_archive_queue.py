@@ -159,6 +159,15 @@ def test_a_take_whose_third_worker_died_with_the_answer_is_done(ledger: Ledger):
     assert (progress.found, progress.failed) == (1, 0)
 
 
+def test_a_result_that_appears_after_its_take_was_set_aside_counts(ledger: Ledger):
+    """A worker that the scheduler had given up lived on, and ended its take."""
+    enter(ledger, 1)
+    found = iter([None, replace(DONE, solved=False)])
+    progress = run(ledger, FakeClient(lambda _: died()), find_done=lambda: next(found))
+    assert (row(ledger, "t00").state, row(ledger, "t00").code) == ("done", None)
+    assert (progress.done, progress.found, progress.failed) == (1, 1, 0)
+
+
 def test_storage_that_does_not_answer_leaves_a_take_aside(ledger: Ledger):
     enter(ledger, 1)
 

@@ -93,6 +93,7 @@ class Queue:
         self._ended: queue.SimpleQueue[Future] = queue.SimpleQueue()
         self._flights: dict[str, _Flight] = {}
         self._futures: dict[str, Future] = {}
+        self._set_aside: list[_Flight] = []
         self._capacity, self._looked = 1, 0.0
         client.subscribe_topic(self._topic, self._note_start)
 
@@ -125,6 +126,7 @@ class Queue:
             if free >= REFILL * self._capacity:
                 rows = self._ledger.next_waiting(kind, free)
                 if len(rows) == 0 and len(self._flights) == 0:
+                    self._take_late_results(on_done)
                     return
                 with self._ledger.batch():
                     self._ledger.mark([row.name for row in rows], "running")
@@ -272,6 +274,7 @@ class Queue:
         state: State = result.state
         if result.code == KILLED_WORKERS:
             state = "aside"
+            self._set_aside.append(flight)
         self._ledger.finish(
             name,
             state,
@@ -291,6 +294,19 @@ class Queue:
             self.progress.failed += int(state in ("failed", "aside"))
             self.progress.frames += (result.frames or 0) if result.solved else 0
         self._report(self.progress)
+
+    def _take_late_results(self, on_done: Callable[[LedgerRow, TaskResult], object]) -> None:
+        """Record takes as done that were set aside, if their results have appeared since.
+
+        A worker that the scheduler has given up may live a little longer, and end its take.
+        """
+        for flight in self._set_aside:
+            result = _find_published(flight.task) if flight.row.kind == "take" else None
+            if result is not None:
+                self.progress.done -= 1
+                self.progress.failed -= 1
+                self._record(flight, result, on_done)
+        self._set_aside.clear()
 
 
 def _find_published(task: Task) -> TaskResult | None:
