@@ -117,6 +117,7 @@ def run(
         queue.run("take", make_task)
     finally:
         queue.close()
+    queue.take_late_results(lambda *_: None)
     return progress
 
 

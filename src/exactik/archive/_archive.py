@@ -151,7 +151,8 @@ def archive(
         _count(ledger, state)
         if ledger.count_waiting() > 0:
             with open_client(client, scheduler, workers) as opened:
-                _work(opened, ledger, plan, state, time_limit, progress)
+                queue = _work(opened, ledger, plan, state, time_limit, progress)
+            queue.take_late_results(plan.handle)
         write_summary(ledger, folder)
         write_index(ledger, folder, storage)
     except (sqlite3.OperationalError, OSError) as error:
@@ -189,7 +190,7 @@ def _work(
     state: Progress,
     time_limit: float | None,
     report: Callable[[Progress], object] | None,
-) -> None:
+) -> Queue:
     """Do what waits: subjects, parts, takes, until none does; a take that is cut adds both."""
     state.began = time.monotonic()
     queue = Queue(
@@ -208,7 +209,7 @@ def _work(
             _recount(ledger, state)
             queue.run("take", plan.make_task, plan.handle)
             if not any(len(ledger.next_waiting(kind, 1)) > 0 for kind in ("subject", "part")):
-                return
+                return queue
     finally:
         queue.close()
 

@@ -126,13 +126,26 @@ class Queue:
             if free >= REFILL * self._capacity:
                 rows = self._ledger.next_waiting(kind, free)
                 if len(rows) == 0 and len(self._flights) == 0:
-                    self._take_late_results(on_done)
                     return
                 with self._ledger.batch():
                     self._ledger.mark([row.name for row in rows], "running")
                 self._submit([_Flight(row=row, task=make_task(row)) for row in rows])
             for future in self._wait():
                 self._settle(future, on_done)
+
+    def take_late_results(self, on_done: Callable[[LedgerRow, TaskResult], object]) -> None:
+        """Record takes as done that were set aside, if their results have appeared since.
+
+        Called when workers have ended: one that the scheduler has given up may live a little
+        longer, and end its take.
+        """
+        for flight in self._set_aside:
+            result = _find_published(flight.task) if flight.row.kind == "take" else None
+            if result is not None:
+                self.progress.done -= 1
+                self.progress.failed -= 1
+                self._record(flight, result, on_done)
+        self._set_aside.clear()
 
     def _look(self) -> None:
         """See how many threads there are now, every so often."""
@@ -294,19 +307,6 @@ class Queue:
             self.progress.failed += int(state in ("failed", "aside"))
             self.progress.frames += (result.frames or 0) if result.solved else 0
         self._report(self.progress)
-
-    def _take_late_results(self, on_done: Callable[[LedgerRow, TaskResult], object]) -> None:
-        """Record takes as done that were set aside, if their results have appeared since.
-
-        A worker that the scheduler has given up may live a little longer, and end its take.
-        """
-        for flight in self._set_aside:
-            result = _find_published(flight.task) if flight.row.kind == "take" else None
-            if result is not None:
-                self.progress.done -= 1
-                self.progress.failed -= 1
-                self._record(flight, result, on_done)
-        self._set_aside.clear()
 
 
 def _find_published(task: Task) -> TaskResult | None:
