@@ -96,7 +96,6 @@ def load_upright_figure(name: str) -> Skeleton:
 
 def serve(viewer: MotionViewer | PoseViewer, browser: bool) -> None:
     """Say where the page is, open it, and wait for Ctrl-C."""
-    say(
-        f"The page is at {viewer.url} (Ctrl-C ends it)"
-    )  # nothing that a terminal takes for its end
+    # A terminal would take a mark right behind the address for a part of it.
+    say(f"The page is at {viewer.url} (Ctrl-C ends it)")
     viewer.serve(browser)

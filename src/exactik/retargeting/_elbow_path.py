@@ -15,10 +15,7 @@ from exactik.batch import solve_batch
 from exactik.goals import Goal, OrientationGoal, PositionGoal, PostureGoal
 from exactik.model import Bone, Skeleton
 from exactik.problem import Problem
-from exactik.retargeting._reach import (
-    PLACE_WEIGHT,
-    REST_WEIGHT,
-)
+from exactik.retargeting._reach import PLACE_WEIGHT, REST_WEIGHT
 from exactik.retargeting.body import (
     ARM_PARTS,
     BodyFigure,

@@ -74,10 +74,8 @@ def smooth_path(
     options, noise = run.options.smoothing, sigma
     if noise is None:
         noise = estimate_noise_between_frames(run.problem, path.q, information, options)
-    problem, mean_weight = (
-        make_smoothing_problem(run.problem, noise),
-        compute_mean_weight(run.problem),
-    )
+    problem = make_smoothing_problem(run.problem, noise)
+    mean_weight = compute_mean_weight(run.problem)
     # What no marker is on or beyond stays at rest and has no say in how the rest of it moves.
     is_seen = np.asarray(information.sum(axis=0) > 0.0)
     smoother = Smoother(problem, options, run.threads, is_seen)
