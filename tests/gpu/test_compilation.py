@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import types
+from typing import Any
+
 import pytest
 from llvmlite import binding, ir
+from numba import float64, int64
+from numba.core.types.functions import BaseFunction
 
 pytest.importorskip("numba.cuda.codegen", reason="needs numba-cuda")
 
@@ -57,8 +62,26 @@ def test_what_is_switched_is_switched_back() -> None:
         JITCUDACodegen,
     )
 
-    usual = JITCUDACodegen._library_class
+    usual = JITCUDACodegen._library_class, BaseFunction.get_call_type
     with pytest.raises(ZeroDivisionError), compilation._compiling_fast():
         assert JITCUDACodegen._library_class is compilation.LeanCodeLibrary
+        assert BaseFunction.get_call_type is not usual[1]
         raise ZeroDivisionError
-    assert JITCUDACodegen._library_class is usual
+    assert (JITCUDACodegen._library_class, BaseFunction.get_call_type) == usual
+
+
+def test_signatures_are_remembered_by_function_and_types() -> None:
+    context = types.SimpleNamespace(calls=0)
+
+    def find(function: Any, context: Any, args: Any, kws: Any) -> tuple[Any, ...]:
+        context.calls += 1
+        return function, args, tuple(kws)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compilation, "_find_call_type", find)
+        get = compilation._remember_call_types()
+        plus, minus = object(), object()
+        asked = [(f, a) for f in (plus, minus) for a in ((int64,), (float64,), (int64, int64))]
+        for function, args in 2 * asked:
+            assert get(function, context, args, {}) == (function, args, ())
+    assert context.calls == len(asked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import threading
@@ -17,10 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["open_client"]
 
 CONNECT_SECONDS = 30.0  # [s] for a scheduler to answer; one that starts with its workers needs ten
-KEEP_SECONDS = 5.0  # [s] between looks whether all workers are there
-LOST_SECONDS = 30
-"""[s] after which a worker that died and did not come back is given up and replaced. One starts in
-3 s of processor time; Dask's 15 s are too short where several do at once on a busy machine."""
+WATCH_WORKERS_SECONDS = 5.0  # [s] between looks whether all workers have a process
+LOST_LOOKS = 3
+"""In a row without a process, after which a worker is replaced; its nanny starts one at once, or
+never."""
+NEVER = "36500 days"
 LOGGED_MESSAGES = 10
 """That each log of Dask keeps, of a connection with the tasks in them; nobody reads them here,
 and a hundred would do no harm."""
@@ -68,7 +70,9 @@ def open_client(
     compile_missing()  # once, before several processes would
     settings: dict[str, Any] = {
         "distributed.scheduler.allowed-failures": ALLOWED_FAILURES,
-        "distributed.deploy.lost-worker-timeout": f"{LOST_SECONDS} s",
+        # This timer looks only once: it closes a worker that died, came back, and has just died
+        # again, when it is back. What that has begun would end after it was reported as dead.
+        "distributed.deploy.lost-worker-timeout": NEVER,
         # Histories for Dask's developers, which fill memory: profiles, the last messages, and an
         # hour of the load of the machine (2 MB).
         "distributed.worker.profile.enabled": False,
@@ -105,12 +109,22 @@ def open_client(
 
 @contextmanager
 def _kept_up(cluster: Any, count: int) -> Iterator[None]:
-    """Start workers again that nobody else does: a nanny gives up if they die while they start."""
+    """Replace workers whose nanny has given up, as it does if they die while they start."""
     ended = threading.Event()
+    looks: dict[Any, int] = {}  # name of a worker → how often it had no process, in a row
+    closing: set[asyncio.Task[Any]] = set()  # a task that nobody holds may be collected
+
+    async def replace_lost() -> None:
+        for name, nanny in list(cluster.workers.items()):
+            looks[name] = looks.get(name, 0) + 1 if nanny.pid is None else 0
+            if looks[name] >= LOST_LOOKS:
+                del cluster.workers[name], looks[name]
+                closing.add(asyncio.create_task(nanny.close()))
+        cluster.scale(count)
 
     def watch() -> None:
-        while not ended.wait(KEEP_SECONDS):
-            cluster.scale(count)
+        while not ended.wait(WATCH_WORKERS_SECONDS):
+            cluster.sync(replace_lost)
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()

@@ -136,8 +136,8 @@ class Queue:
     def take_late_results(self, on_done: Callable[[LedgerRow, TaskResult], object]) -> None:
         """Record takes as done that were set aside, if their results have appeared since.
 
-        Called when workers have ended: one that the scheduler has given up may live a little
-        longer, and end its take.
+        Called when workers have ended: one that was closed, or that the scheduler could not reach,
+        is reported as dead and may still end its take.
         """
         for flight in self._set_aside:
             result = _find_published(flight.task) if flight.row.kind == "take" else None
