@@ -270,6 +270,7 @@ def test_an_unknown_option_or_source_is_misuse(solved: Path, tmp_path: Path):
         run(solved, tmp_path / "out", client=None, smoth=None)
     with pytest.raises(FileError, match="no such file or folder"):
         run(solved, tmp_path / "out", client=None, sources=tmp_path / "nowhere")
+    assert not (tmp_path / "out").exists()
     with pytest.raises(FileError, match="no ledger there"):
         read_counts(tmp_path / "nowhere")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sqlite3
 import time
@@ -126,6 +127,8 @@ def archive(
     given = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
     asked = TakeOptions().changed(options)
     began, folder = time.monotonic(), Path(out)
+    takes = list_takes([make_absolute(os.fspath(s)) for s in given], subjects=subjects)
+    first_take = list(itertools.islice(takes, 1))  # before a folder is made, for what is not there
     state = Progress()
     ledger = Ledger(folder)
     try:
@@ -142,7 +145,7 @@ def archive(
             check=check,
         )
         ledger.choose_none()
-        plan.enter(list_takes([make_absolute(os.fspath(s)) for s in given], subjects=subjects))
+        plan.enter(itertools.chain(first_take, takes))
         ledger.retry(retry)
         ledger.keep_only({} if only is None else only)
         ledger.set("outputs", storage.address)
