@@ -135,8 +135,8 @@ def compute_landscape(
         problem.goals,
         limits="off" if problem.limits == "off" else "hard",
         lock=[name for k, name in enumerate(skeleton.dof_names) if locked[k]],
-        strength=problem._arguments["strength"],
-        weight_matrix=problem._arguments["weight_matrix"],
+        strength=dict(zip(skeleton.dof_names, problem.strength, strict=True)),
+        weight_matrix=problem.weight_matrix,
     )
     cost, H, pose = np.empty((size, size)), np.zeros((size, size, 2, 2)), q_fixed.copy()
     entries = _find_entries(planar, index)

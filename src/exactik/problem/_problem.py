@@ -74,6 +74,8 @@ class Problem:
         locked: (nv,) True for the dofs that may not move.
         strength: (nv,) how readily each dof moves compared with the others (over the median), 1 by
             default; changes the metric of the step, never the cost.
+        weight_matrix: (m, m) over all rows of the residual, in place of the goals' own weights;
+            None for these.
     """
 
     def __init__(
@@ -130,6 +132,7 @@ class Problem:
             weight = contiguous_copy(require_shape("weight_matrix", weight_matrix, m, m))
             weight = freeze(require_weight_matrix("weight_matrix", weight))
             self._arguments["weight_matrix"] = weight
+        self.weight_matrix = weight
         free = freeze(np.where(self.locked, 0.0, 1.0))
         self._packed = pack_goals(skeleton, self.goals, free, weight)
         # What problems with other targets share: these goals, packed and by name.
