@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exactik.motion import Swap, choose_even_frames
-from exactik.typing import BoolArray
+from exactik.typing import Array, BoolArray
 from exactik.verdict._context import MarkerUse, UpAxis
 from exactik.verdict._heading import measure_heading
 from exactik.verdict._limbs import LimbFacts, find_instrumented_bones, measure_limbs
 from exactik.verdict._mirrored_places import PlaceDifference, find_place_differences
 from exactik.verdict._scales import SegmentDeviation, find_deviations, is_person, measure_stature
 from exactik.verdict._sides import find_unpaired_markers
+from exactik.verdict._stretches import FarStretch, find_far_stretches
 
 if TYPE_CHECKING:
     from exactik.tracking import Track
@@ -46,6 +47,8 @@ class RecordingFacts:
         mean_error: of all markers in all frames.
         p95_error: that 95 % of them keep below.
         marker_errors: mean error of each marker, name → length.
+        far_stretches: the worst of each marker that is far from its place for longer than a
+            moment, and mostly not; the worst first. What a robust loss left out does not count.
         stature: height of the figure as it is now, if it is a person's; else its longest extent.
         is_person: whether the figure has the bones of a person.
         size: of the recorded figure in sizes of the skeleton as it was given, None if unknown.
@@ -93,6 +96,7 @@ class RecordingFacts:
     mean_error: float
     p95_error: float
     marker_errors: dict[str, float]
+    far_stretches: tuple[FarStretch, ...]
     stature: float
     is_person: bool
     size: float | None
@@ -190,6 +194,9 @@ def collect_facts(track: Track) -> RecordingFacts:
             for m, name in enumerate(track.names)
             if ever_seen[m]
         },
+        far_stretches=find_far_stretches(
+            _leave_out_ignored(track)[frames], track.names, track.markers.rate, first
+        ),
         stature=stature,
         is_person=is_person(skeleton),
         size=None if context is None else context.size,
@@ -260,6 +267,14 @@ def _list_uses(track: Track) -> tuple[MarkerUse, ...]:
             )
         )
     return tuple(uses)
+
+
+def _leave_out_ignored(track: Track) -> Array:
+    """Return the errors of the markers [m], (T, M), without those that a robust loss left out."""
+    if track.marker_weights is None:
+        return track.errors_that_count
+    ignored = track.marker_weights < track.options.assessment.ignored_weight
+    return np.where(ignored, np.nan, track.errors_that_count)
 
 
 def find_span(seen: BoolArray) -> tuple[int, int]:
