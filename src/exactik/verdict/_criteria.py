@@ -147,6 +147,17 @@ def judge_stretches(facts: RecordingFacts) -> Iterator[Finding]:
         yield Finding("marker-stretch", worst.error / facts.stature, text, names)
 
 
+def judge_marker_jumps(facts: RecordingFacts) -> Iterator[Finding]:
+    """No marker is suddenly elsewhere."""
+    limit = (THRESHOLDS["marker-jump"].care or 0.0) * facts.stature
+    far = [jump.marker for jump in facts.marker_jumps if jump.distance > limit]
+    for worst in facts.marker_jumps[:1]:
+        text = f"{worst.marker} jumps by {_mm(worst.distance)} in frame {worst.frame}"
+        if len(far) > 1:
+            text += f", {_list(far[1:])} in others"
+        yield Finding("marker-jump", worst.distance / facts.stature, text, tuple(far))
+
+
 def judge_handedness(facts: RecordingFacts) -> Iterator[Finding]:
     """The markers are those of a person and not of a mirror image."""
     if facts.handedness is not None:
@@ -341,6 +352,7 @@ CRITERIA: tuple[Criterion, ...] = (
     judge_limb_errors,
     judge_marker_errors,
     judge_stretches,
+    judge_marker_jumps,
     judge_handedness,
     judge_heading,
     judge_redundancy,

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exactik.motion import Swap, choose_even_frames
-from exactik.typing import Array, BoolArray
+from exactik.typing import BoolArray
 from exactik.verdict._context import MarkerUse, UpAxis
 from exactik.verdict._heading import measure_heading
 from exactik.verdict._limbs import LimbFacts, find_instrumented_bones, measure_limbs
+from exactik.verdict._marker_jumps import MarkerJump, find_marker_jumps
 from exactik.verdict._mirrored_places import PlaceDifference, find_place_differences
 from exactik.verdict._scales import SegmentDeviation, find_deviations, is_person, measure_stature
 from exactik.verdict._sides import find_unpaired_markers
@@ -49,6 +50,7 @@ class RecordingFacts:
         marker_errors: mean error of each marker, name → length.
         far_stretches: the worst of each marker that is far from its place for longer than a
             moment, and mostly not; the worst first. What a robust loss left out does not count.
+        marker_jumps: the worst of each marker that is suddenly elsewhere, likewise.
         stature: height of the figure as it is now, if it is a person's; else its longest extent.
         is_person: whether the figure has the bones of a person.
         size: of the recorded figure in sizes of the skeleton as it was given, None if unknown.
@@ -97,6 +99,7 @@ class RecordingFacts:
     p95_error: float
     marker_errors: dict[str, float]
     far_stretches: tuple[FarStretch, ...]
+    marker_jumps: tuple[MarkerJump, ...]
     stature: float
     is_person: bool
     size: float | None
@@ -158,6 +161,7 @@ def collect_facts(track: Track) -> RecordingFacts:
     frames = slice(first, last + 1)
     errors = track.errors_that_count[frames]
     seen = np.isfinite(errors)
+    ignored = _find_ignored(track)[frames]
     context = track.context
     is_fitted = context is not None and context.is_fitted
     uses = _list_uses(track) if context is None else context.uses
@@ -195,7 +199,15 @@ def collect_facts(track: Track) -> RecordingFacts:
             if ever_seen[m]
         },
         far_stretches=find_far_stretches(
-            _leave_out_ignored(track)[frames], track.names, track.markers.rate, first
+            np.where(ignored, np.nan, errors), track.names, track.markers.rate, first
+        ),
+        marker_jumps=find_marker_jumps(
+            track.problem.targets.position[frames],
+            ignored,
+            track.names,
+            track.markers.rate,
+            track.options.jumps.neighbour_ratio,
+            first,
         ),
         stature=stature,
         is_person=is_person(skeleton),
@@ -269,12 +281,12 @@ def _list_uses(track: Track) -> tuple[MarkerUse, ...]:
     return tuple(uses)
 
 
-def _leave_out_ignored(track: Track) -> Array:
-    """Return the errors of the markers [m], (T, M), without those that a robust loss left out."""
-    if track.marker_weights is None:
-        return track.errors_that_count
-    ignored = track.marker_weights < track.options.assessment.ignored_weight
-    return np.where(ignored, np.nan, track.errors_that_count)
+def _find_ignored(track: Track) -> BoolArray:
+    """Return which samples nothing goes by, (T, M): of no weight, or left out by a robust loss."""
+    ignored = ~np.isfinite(track.errors_that_count)
+    if track.marker_weights is not None:
+        ignored |= track.marker_weights < track.options.assessment.ignored_weight
+    return ignored
 
 
 def find_span(seen: BoolArray) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from exactik.typing import Array
 
-__all__ = ["FarStretch", "find_far_stretches"]
+__all__ = ["FarStretch", "count_moment_frames", "find_far_stretches"]
 
 MOMENT_SECONDS = 0.1
 """[s] that an error must last: gaps up to it are filled without remark, feet land in less."""
@@ -42,6 +42,11 @@ class FarStretch(NamedTuple):
     largest: float
 
 
+def count_moment_frames(rate: float) -> int:
+    """Return how many frames a moment has, at a number of frames per second."""
+    return max(round(MOMENT_SECONDS * rate), MIN_MOMENT_FRAMES)
+
+
 def find_far_stretches(
     errors: Array, names: Sequence[str], rate: float, first_frame: int = 0
 ) -> tuple[FarStretch, ...]:
@@ -53,7 +58,7 @@ def find_far_stretches(
         rate: frames per second.
         first_frame: number of the first of these frames.
     """
-    count, stretches = max(round(MOMENT_SECONDS * rate), MIN_MOMENT_FRAMES), []
+    count, stretches = count_moment_frames(rate), []
     if len(errors) < count:
         return ()
     for m, name in enumerate(names):
