@@ -191,8 +191,8 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any] | None]] =
     ),
     (
         "marker-jump",
-        {"marker_jumps": (MarkerJump("A", 10, 0.028),)},
-        {"marker_jumps": (MarkerJump("A", 10, 0.033),)},
+        {"marker_jumps": (MarkerJump("A", 10, 0.024),)},
+        {"marker_jumps": (MarkerJump("A", 10, 0.027),)},
         None,
     ),
     ("handedness", {"handedness": 0.35}, {"handedness": 0.0}, {"handedness": -0.5}),

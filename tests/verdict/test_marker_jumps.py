@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -94,11 +95,10 @@ def test_a_sound_recording_has_none_that_counts(markers: ik.Markers):
 
 def test_a_finger_that_follows_its_marker_is_named(markers: ik.Markers):
     """Hand and fingers give way, so that errors hardly tell."""
-    verdict = ik.track(ik.human(), stray(markers, "LFIN", 0.3)).verdict
+    verdict = ik.track(ik.human(), stray(markers, "RFIN", 0.3)).verdict
     reasons = {reason.code: reason for reason in verdict.reasons}
-    assert verdict.grade == "care" and reasons["marker-jump"].names == ("LFIN",)
-    assert reasons["marker-jump"].text.startswith("LFIN jumps by ")
-    assert reasons["marker-jump"].text.endswith(" mm in frame 120")
+    assert verdict.grade == "care" and reasons["marker-jump"].names == ("RFIN",)
+    assert re.fullmatch(r"RFIN jumps by \d+ mm in frame (120|150)", reasons["marker-jump"].text)
     assert set(reasons) == {"marker-jump"}  # and nothing else tells
 
 

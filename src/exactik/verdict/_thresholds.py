@@ -91,10 +91,10 @@ THRESHOLDS: dict[str, Threshold] = {
         reason="40 mm of an adult for 0.1 s: where OpenSim's practice ends; in sound recordings 32",
     ),
     "marker-jump": Threshold(
-        care=0.018,
+        care=0.015,
         reject=None,
         unit="statures",
-        reason="30 mm of an adult from one frame to the next; in sound recordings 17 at most",
+        reason="25 mm of an adult from one frame to the next; in sound recordings 17 at most",
     ),
     "handedness": Threshold(
         care=0.2,
