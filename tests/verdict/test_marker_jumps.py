@@ -10,7 +10,7 @@ import pytest
 
 import exactik as ik
 from exactik.synthetic import simulate_performance, simulate_recording
-from exactik.typing import Array
+from exactik.typing import Array, BoolArray
 from exactik.verdict import collect_facts
 from exactik.verdict._marker_jumps import MarkerJump, find_marker_jumps
 
@@ -25,7 +25,9 @@ def circling(speed: float, radius: float = 0.5, rate: float = RATE) -> Array:
     return positions
 
 
-def find(positions: Array, rate: float = RATE, ignored: Array | None = None):
+def find(
+    positions: Array, rate: float = RATE, ignored: BoolArray | None = None
+) -> tuple[MarkerJump, ...]:
     mask = np.zeros(positions.shape[:2], dtype=bool) if ignored is None else ignored
     return find_marker_jumps(positions, mask, ("A", "B"), rate, neighbour_ratio=1.5)
 
@@ -112,4 +114,5 @@ def test_the_worst_of_a_marker_is_told():
     positions[50:, 0, 0] += 0.04
     positions[120:, 0, 0] += 0.08
     (jump,) = find(positions)
-    assert jump == MarkerJump("A", 120, pytest.approx(0.08))
+    assert (jump.marker, jump.frame) == ("A", 120)
+    assert jump.distance == pytest.approx(0.08)
