@@ -22,6 +22,9 @@ TRIAL_DISTANCE = 0.15
 """[m] from where a person stood in another trial: nobody steps on the same spot twice. Without it a
 leg of someone who stands still would be the leg of the same trial."""
 
+STRAY_DISTANCE = 0.1  # [m] of a marker from its place: as far as the next one, or a reflection
+STRAY_SECONDS = 0.4  # [s] for which it strays: a sixth of a copy
+
 Fault = Callable[[Markers, RecordingContext, np.random.Generator], Markers | None]
 
 
@@ -99,6 +102,23 @@ def take_leg_from_elsewhere(
     return replace(markers, positions=positions)
 
 
+def let_marker_stray(
+    markers: Markers, context: RecordingContext, rng: np.random.Generator
+) -> Markers | None:
+    """A marker is beside itself for a while: another point was taken for it."""
+    column = markers.names.index(str(rng.choice(_used_names(context))))
+    count = max(round(STRAY_SECONDS * markers.rate), 1)
+    seen = np.flatnonzero(np.isfinite(markers.positions[:, column, 0]))
+    if len(seen) < 2 * count:
+        return None
+    begin = int(rng.integers(len(seen) - count + 1))
+    direction = rng.normal(size=3)
+    positions = np.array(markers.positions)
+    stray = STRAY_DISTANCE * direction / np.linalg.norm(direction)
+    positions[seen[begin : begin + count], column] += stray
+    return replace(markers, positions=positions)
+
+
 def _leg_names(context: RecordingContext, side: str) -> list[str]:
     """Return the recorded names of the markers of a leg that are in use."""
     bones = {f"{side}_thigh", f"{side}_shin", f"{side}_foot", f"{side}_toes"}
@@ -143,6 +163,7 @@ FAULTS: dict[str, Fault] = {
     "unit wrong by 1,000": mistake_unit,
     "left and right exchanged": exchange_sides,
     "one leg from elsewhere": take_leg_from_elsewhere,
+    "a marker strays for 0.4 s": let_marker_stray,
 }
 
 MIRRORING_FAULTS = ("axes swapped", "left and right exchanged")

@@ -49,7 +49,7 @@ def test_a_static_t_pose_in_a_y_up_trc_stands(shared_data: Path):
 def test_two_subjects_side_by_side(shared_data: Path):
     folder = "asf_amc/hdm05_dg"
     takes = [
-        load(shared_data, f"{folder}/HDM_dg_{name}_120.c3d", 8.0).between(6.0, None)
+        load(shared_data, f"{folder}/HDM_dg_{name}_120.c3d", 10.0).between(8.0, None)
         for name in ("01-03_01", "03-05_02")
     ]
     takes = [take.chosen([n for n in take.names if ":" in n]).without_prefix() for take in takes]

@@ -16,7 +16,9 @@ from exactik.motion import Swap
 from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.verdict import (
     THRESHOLDS,
+    FarStretch,
     LimbFacts,
+    MarkerJump,
     MarkerUse,
     PlaceDifference,
     RecordingContext,
@@ -181,6 +183,18 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any] | None]] =
     ("error", {"mean_error": 0.012}, {"mean_error": 0.020}, {"mean_error": 0.06}),
     ("limb-error", {"limbs": (limb(0.018),)}, {"limbs": (limb(0.03),)}, {"limbs": (limb(0.09),)}),
     ("marker-error", {"marker_errors": {"A": 0.025}}, {"marker_errors": {"A": 0.05}}, None),
+    (
+        "marker-stretch",
+        {"far_stretches": (FarStretch("A", 10, 30, error=0.038, largest=0.09),)},
+        {"far_stretches": (FarStretch("A", 10, 30, error=0.044, largest=0.09),)},
+        None,
+    ),
+    (
+        "marker-jump",
+        {"marker_jumps": (MarkerJump("A", 10, 0.024),)},
+        {"marker_jumps": (MarkerJump("A", 10, 0.027),)},
+        None,
+    ),
     ("handedness", {"handedness": 0.35}, {"handedness": 0.0}, {"handedness": -0.5}),
     ("backwards", {"heading": 0.0}, {"heading": -0.9}, None),
     ("redundancy", {"redundancy": 0.2}, {"redundancy": -0.2}, None),

@@ -42,10 +42,10 @@ class ProgressMeter:
         self.total, self.progress, self.done = total, progress, 0.0
         self.lock = threading.Lock()
 
-    def make_reporter(self, stage: str) -> Callable[[int], None]:
-        """Return what a stage calls with the number of frames it has gone through."""
+    def make_reporter(self, stage: str) -> Callable[[float], None]:
+        """Return what a stage calls with the number of frames it has gone through, or shares."""
 
-        def report_frames(frames: int) -> None:
+        def report_frames(frames: float) -> None:
             if self.progress is not None:
                 with self.lock:
                     self.done += PROGRESS_SHARES[stage] * frames

@@ -215,9 +215,6 @@ class SmoothingOptions:
             test_smoothing_leaves_no_limb_beside_its_markers, test_a_lower_cut_off_is_smoother.
         rounds: of steps with the accelerations as estimated. While they are estimated, again after
             each, and one more step follows.
-        strength_frames: spread over the recording, by which accelerations are estimated; longer
-            recordings need a step less. More of them only cost time;
-            test_accelerations_are_estimated_in_a_sample_of_a_long_recording.
         max_iterations: of conjugate gradients in a step.
         tolerance: of these: share of what they have gained below which one more is not worth it.
         step_sd: [rad or m] size of a step: keeps it short along what neither markers nor
@@ -246,7 +243,6 @@ class SmoothingOptions:
     overlap_frames: int = 30
     relaxation: tuple[float, ...] = (100.0, 30.0, 10.0, 3.0)
     rounds: int = 2
-    strength_frames: int = 20_000
     max_iterations: int = 6
     tolerance: float = 0.02
     step_sd: float = 0.1

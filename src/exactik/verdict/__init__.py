@@ -8,8 +8,10 @@ from exactik.verdict._context import MarkerUse, RecordingContext, UpAxis
 from exactik.verdict._criteria import judge_facts
 from exactik.verdict._facts import RecordingFacts, collect_facts, is_on_subject
 from exactik.verdict._limbs import LimbFacts, find_body_parts
+from exactik.verdict._marker_jumps import MarkerJump
 from exactik.verdict._mirrored_places import PlaceDifference
 from exactik.verdict._scales import SegmentDeviation
+from exactik.verdict._stretches import FarStretch
 from exactik.verdict._thresholds import THRESHOLDS, Threshold
 from exactik.verdict._verdict import (
     EXIT_CODES,
@@ -23,7 +25,9 @@ __all__ = [
     "EXIT_CODES",
     "GRADE_WORDS",
     "THRESHOLDS",
+    "FarStretch",
     "LimbFacts",
+    "MarkerJump",
     "MarkerUse",
     "PlaceDifference",
     "RecordingContext",

@@ -133,6 +133,31 @@ def judge_marker_errors(facts: RecordingFacts) -> Iterator[Finding]:
     yield Finding("marker-error", worst / facts.stature, text, tuple(far))
 
 
+def judge_stretches(facts: RecordingFacts) -> Iterator[Finding]:
+    """Nor is one there for a while."""
+    limit = (THRESHOLDS["marker-stretch"].care or 0.0) * facts.stature
+    far = [stretch for stretch in facts.far_stretches if stretch.error > limit]
+    for worst in facts.far_stretches[:1]:
+        text = f"{worst.marker} is off by up to {_mm(worst.largest)} in frames "
+        text += f"{worst.first} to {worst.last}"
+        others = [stretch.marker for stretch in far[1:]]
+        if len(others) > 0:
+            text += f", {_list(others)} in others"
+        names = tuple(stretch.marker for stretch in far)
+        yield Finding("marker-stretch", worst.error / facts.stature, text, names)
+
+
+def judge_marker_jumps(facts: RecordingFacts) -> Iterator[Finding]:
+    """No marker is suddenly elsewhere."""
+    limit = (THRESHOLDS["marker-jump"].care or 0.0) * facts.stature
+    far = [jump.marker for jump in facts.marker_jumps if jump.distance > limit]
+    for worst in facts.marker_jumps[:1]:
+        text = f"{worst.marker} jumps by {_mm(worst.distance)} in frame {worst.frame}"
+        if len(far) > 1:
+            text += f", {_list(far[1:])} in others"
+        yield Finding("marker-jump", worst.distance / facts.stature, text, tuple(far))
+
+
 def judge_handedness(facts: RecordingFacts) -> Iterator[Finding]:
     """The markers are those of a person and not of a mirror image."""
     if facts.handedness is not None:
@@ -326,6 +351,8 @@ CRITERIA: tuple[Criterion, ...] = (
     judge_error,
     judge_limb_errors,
     judge_marker_errors,
+    judge_stretches,
+    judge_marker_jumps,
     judge_handedness,
     judge_heading,
     judge_redundancy,

@@ -13,9 +13,11 @@ from exactik.typing import BoolArray
 from exactik.verdict._context import MarkerUse, UpAxis
 from exactik.verdict._heading import measure_heading
 from exactik.verdict._limbs import LimbFacts, find_instrumented_bones, measure_limbs
+from exactik.verdict._marker_jumps import MarkerJump, find_marker_jumps
 from exactik.verdict._mirrored_places import PlaceDifference, find_place_differences
 from exactik.verdict._scales import SegmentDeviation, find_deviations, is_person, measure_stature
 from exactik.verdict._sides import find_unpaired_markers
+from exactik.verdict._stretches import FarStretch, find_far_stretches
 
 if TYPE_CHECKING:
     from exactik.tracking import Track
@@ -46,6 +48,9 @@ class RecordingFacts:
         mean_error: of all markers in all frames.
         p95_error: that 95 % of them keep below.
         marker_errors: mean error of each marker, name → length.
+        far_stretches: the worst of each marker that is far from its place for longer than a
+            moment, and mostly not; the worst first. What a robust loss left out does not count.
+        marker_jumps: the worst of each marker that is suddenly elsewhere, likewise.
         stature: height of the figure as it is now, if it is a person's; else its longest extent.
         is_person: whether the figure has the bones of a person.
         size: of the recorded figure in sizes of the skeleton as it was given, None if unknown.
@@ -93,6 +98,8 @@ class RecordingFacts:
     mean_error: float
     p95_error: float
     marker_errors: dict[str, float]
+    far_stretches: tuple[FarStretch, ...]
+    marker_jumps: tuple[MarkerJump, ...]
     stature: float
     is_person: bool
     size: float | None
@@ -154,6 +161,7 @@ def collect_facts(track: Track) -> RecordingFacts:
     frames = slice(first, last + 1)
     errors = track.errors_that_count[frames]
     seen = np.isfinite(errors)
+    ignored = _find_ignored(track)[frames]
     context = track.context
     is_fitted = context is not None and context.is_fitted
     uses = _list_uses(track) if context is None else context.uses
@@ -190,6 +198,17 @@ def collect_facts(track: Track) -> RecordingFacts:
             for m, name in enumerate(track.names)
             if ever_seen[m]
         },
+        far_stretches=find_far_stretches(
+            np.where(ignored, np.nan, errors), track.names, track.markers.rate, first
+        ),
+        marker_jumps=find_marker_jumps(
+            track.problem.targets.position[frames],
+            ignored,
+            track.names,
+            track.markers.rate,
+            track.options.jumps.neighbour_ratio,
+            first,
+        ),
         stature=stature,
         is_person=is_person(skeleton),
         size=None if context is None else context.size,
@@ -260,6 +279,14 @@ def _list_uses(track: Track) -> tuple[MarkerUse, ...]:
             )
         )
     return tuple(uses)
+
+
+def _find_ignored(track: Track) -> BoolArray:
+    """Return which samples nothing goes by, (T, M): of no weight, or left out by a robust loss."""
+    ignored = ~np.isfinite(track.errors_that_count)
+    if track.marker_weights is not None:
+        ignored |= track.marker_weights < track.options.assessment.ignored_weight
+    return ignored
 
 
 def find_span(seen: BoolArray) -> tuple[int, int]:

@@ -2,7 +2,8 @@
 
 Frames that were solved alone tremble far more than s. So the first steps take accelerations lightly
 and each step more seriously: every one of them is then short enough for its linear model. Strength
-is estimated first, in the whole of a short recording or in a sample of a long one.
+is estimated on the way, by all frames: bodies move in bursts, often at regular times, so that a few
+chunks of a recording may have far more or far less of them than the rest.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from exactik._arrays import is_number
 from exactik.errors import UsageError
 from exactik.kernels.smoothing.accelerations import AccelerationPrior
 from exactik.tracking._frame_solver import FrameSolutions, TrackingRun, unwrap_path
-from exactik.tracking.smoothing._chunks import Chunk, cover_recording, sample_recording
+from exactik.tracking.smoothing._chunks import Chunk, cover_recording
 from exactik.tracking.smoothing._noise import estimate_noise_between_frames
 from exactik.tracking.smoothing._prior import (
     AccelerationSquares,
@@ -57,7 +58,7 @@ def smooth_path(
     smooth: float | str,
     sigma: float | None,
     information: Array,
-    report_frames: Callable[[int], None],
+    report_frames: Callable[[float], None],
 ) -> tuple[FrameSolutions, Smoothing | None]:
     """Return the smoothed path, and how it was smoothed; None if it has too few frames.
 
@@ -87,18 +88,21 @@ def smooth_path(
         )
 
     chunks, q = cover_recording(len(path.q), options), path.q
-    stages = [*options.relaxation, *([1.0] * options.rounds)]
-    if smooth == "auto":
-        sample = sample_recording(len(q), options)
-        strength, estimated_q = _settle_strength(smoother, q, noise, sample or chunks, free, weigh)
-        if sample is None:  # all frames are there already, but for the last change of strength
-            q, stages = estimated_q, [1.0]
-        del estimated_q
+    is_estimated = smooth == "auto"
+    step_count = len(options.relaxation) + options.rounds + (1 if is_estimated else 0)
+
+    def report_steps(frames: int) -> None:
+        report_frames(frames / step_count)
+
+    if is_estimated:
+        strength, q = _settle_strength(smoother, q, noise, chunks, free, weigh, report_steps)
+        stages = [1.0]  # all frames are there already, but for the last change of strength
     else:
         own_information = information / mean_weight  # with the weights of the smoothing problem
         strength = compute_strength_of_cutoff(problem, float(smooth), own_information, noise, free)
+        stages = [*options.relaxation, *([1.0] * options.rounds)]
     priors = [weigh(strength, allowed) for allowed in stages]
-    found = smoother.advance(q, priors, noise, chunks, estimate=False, report_frames=report_frames)
+    found = smoother.advance(q, priors, noise, chunks, estimate=False, report_frames=report_steps)
     smoothed = FrameSolutions(found.q, path.outcomes.copy())
     smoothed.cost[:] = mean_weight * found.cost
     unwrap_path(problem, smoothed.q)
@@ -112,6 +116,7 @@ def _settle_strength(
     chunks: Sequence[Chunk],
     free: AccelerationPrior,
     weigh: Callable[[AccelerationSquares, float], AccelerationPrior],
+    report_frames: Callable[[int], None],
 ) -> tuple[AccelerationSquares, Array]:
     """Return s² as smoothed frames have it, and the poses, (T, nq), smoothed with the one before.
 
@@ -119,15 +124,18 @@ def _settle_strength(
         smoother: of the recording.
         q: poses to start from, (T, nq).
         noise: σ [m].
-        chunks: whose frames are smoothed.
+        chunks: that cover all frames.
         free: which dofs turn and which shift.
         weigh: returns the prior of s² and a relaxation.
+        report_frames: see `Smoother.advance`.
     """
     initial = estimate_strength(smoother, q, free, chunks)
     strength, relaxations = initial, [*smoother.options.relaxation, 1.0]
     for _ in range(smoother.options.rounds):
         priors = [weigh(strength, relaxation) for relaxation in relaxations]
-        smoothed = smoother.advance(q, priors, noise, chunks, estimate=True)
+        smoothed = smoother.advance(
+            q, priors, noise, chunks, estimate=True, report_frames=report_frames
+        )
         strength, q = update_strength(smoother, free, initial, smoothed), smoothed.q
         # Relaxed steps still tremble: they come first, and are not estimated by.
         relaxations = [1.0]

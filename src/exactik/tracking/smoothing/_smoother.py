@@ -55,18 +55,16 @@ class SmoothedFrames(NamedTuple):
     """Where steps have led.
 
     Attributes:
-        q: poses, (T, nq); 0 outside of the chunks.
-        cost: what the markers of each frame cost there [m²], (T,); 0 outside of the chunks.
+        q: poses, (T, nq).
+        cost: what the markers of each frame cost there [m²], (T,).
         observed: mean |a|² of these poses, and
         undetermined: mean V/s², V the posterior variances of a; both 0 unless asked for.
-        frame_count: number of frames that these are the means of.
     """
 
     q: Array
     cost: Array
     observed: AccelerationSquares
     undetermined: AccelerationSquares
-    frame_count: int
 
 
 class Smoother:
@@ -137,40 +135,37 @@ class Smoother:
             q: poses.
             priors: weights of accelerations in each of the steps.
             noise: σ [m].
-            chunks: whose frames are moved.
+            chunks: that cover all frames.
             estimate: whether to estimate accelerations in the last step too.
-            report_frames: is called with the number of frames solved since its last call.
+            report_frames: is called with the number of frames moved since its last call, once for
+                every step.
         """
         damping = np.full(self.problem.skeleton.nv, (noise / self.options.step_sd) ** 2)
         lag = self.count_lag(self.options.update_lag_seconds)
-        # Zeros take no memory until they are written: a sample of an hour is no hour of poses.
-        result, cost, last = np.zeros(q.shape), np.zeros(len(q)), len(priors) - 1
+        result, cost, last = np.empty(q.shape), np.empty(len(q)), len(priors) - 1
 
         def solve_chunk(chunk: Chunk) -> tuple[AccelerationSquares, AccelerationSquares]:
             observed, variance = self.new_squares(), self.new_squares()
             poses = np.ascontiguousarray(q[chunk.low : chunk.high])
             for n, prior in enumerate(priors):
-                counted = chunk.counted if estimate and n == last else slice(0, 0)
+                counted = chunk.kept if estimate and n == last else slice(0, 0)
                 poses = self._step_from(poses, chunk.low, prior, damping, counted, variance)
             result[chunk.first : chunk.end] = poses[chunk.kept]
             cost[chunk.first : chunk.end] = self.workspace.cost[chunk.kept]
             if estimate:
-                self._add_squares(poses, chunk.counted, lag, priors[last], observed)
+                self._add_squares(poses, chunk.kept, lag, priors[last], observed)
             if report_frames is not None:
-                report_frames(chunk.end - chunk.first)
+                report_frames(len(priors) * (chunk.end - chunk.first))
             return observed, variance
 
         parts = self._run_chunks(solve_chunk, chunks)
-        count = sum(chunk.counted.stop - chunk.counted.start for chunk in chunks)
-        variance = self._average((part for _, part in parts), count)
+        variance = self._average((part for _, part in parts), len(q))
         # The kernel has V for σ = 1, so that V/s² is that times the weights σ²/s².
         turn, shift = priors[last].turn, priors[last].shift
         undetermined = AccelerationSquares(variance.turn * turn, variance.shift * shift)
         lag_count = sum(chunk.count_accelerations(lag) for chunk in chunks)
         observed = self._average((part for part, _ in parts), lag_count)
-        return SmoothedFrames(
-            q=result, cost=cost, observed=observed, undetermined=undetermined, frame_count=count
-        )
+        return SmoothedFrames(q=result, cost=cost, observed=observed, undetermined=undetermined)
 
     def _step_from(
         self,
@@ -214,12 +209,12 @@ class Smoother:
     def measure_accelerations(
         self, q: Array, prior: AccelerationPrior, chunks: Sequence[Chunk], lag: int
     ) -> AccelerationSquares:
-        """Return the mean |a|² over a lag [frames] of poses q, (T, nq), in some chunks of them."""
+        """Return the mean |a|² over a lag [frames] of poses q, (T, nq), that chunks cover."""
 
         def sum_chunk(chunk: Chunk) -> AccelerationSquares:
             poses, sums = q[chunk.low : chunk.high], self.new_squares()
             self.evaluate(poses, chunk.low, prior, VALUE)
-            self._add_squares(poses, chunk.counted, lag, prior, sums)
+            self._add_squares(poses, chunk.kept, lag, prior, sums)
             return sums
 
         count = sum(chunk.count_accelerations(lag) for chunk in chunks)

@@ -33,7 +33,7 @@ MIN_OWN_CURVATURE = 0.1
 def estimate_strength(
     smoother: Smoother, q: Array, prior: AccelerationPrior, chunks: Sequence[Chunk]
 ) -> AccelerationSquares:
-    """Return the mean squares of accelerations over a lag, of poses q, (T, nq), in some chunks."""
+    """Return the mean squares of accelerations over a lag, of poses q, (T, nq), chunk by chunk."""
     lag = smoother.count_lag(smoother.options.lag_seconds)
     mean = smoother.measure_accelerations(q, prior, chunks, lag)
     least = _compute_least_strength(smoother.problem, smoother.options)
@@ -62,10 +62,8 @@ def update_strength(
     problem, options = smoother.problem, smoother.options
     most = options.max_growth**2
     observed, undetermined = smoothed.observed, smoothed.undetermined
-    extra, least = (
-        options.least_count / smoothed.frame_count,
-        _compute_least_strength(problem, options),
-    )
+    extra = options.least_count / len(smoothed.q)
+    least = _compute_least_strength(problem, options)
     turns = np.maximum(prior.turn_count - undetermined.turn, 0.0)
     shifts = np.maximum(1.0 - undetermined.shift, 0.0)
     return AccelerationSquares(
