@@ -1,107 +1,24 @@
-"""Names of bones, contacts, plans of feet, bends of limbs and jumps, each by itself."""
+"""Contacts, plans of feet, bends of limbs, jumps and mappings, each by itself."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.motion import Segment
-from exactik.retargeting import ContactOptions, find_anatomy, find_contacts, load_mapping
+from exactik.motion import Motion, Segment
+from exactik.retargeting import ContactOptions, find_body_up, find_contacts, load_mapping
 from exactik.retargeting._bends import MAX_EXTENSION, bend_at_least, limit_extension, lower_hips
 from exactik.retargeting._bodies import _name_up_axis
 from exactik.retargeting._contacts import find_ground_level, trim_pivots
 from exactik.retargeting._copy_orientations import _find_restarts
 from exactik.retargeting._foot_plan import plan_foot
 from exactik.retargeting._jumps import find_jump_frames, spread_jumps
-from exactik.retargeting.body import Limb, make_body_figure
-from exactik.retargeting.body._bone_names import read_bone_name
+from exactik.retargeting.body import Limb
 from exactik.spatial import axis_rotation
-from tests.support.retargeting_figures import make_character, make_robot
-
-
-@pytest.mark.parametrize(
-    ("name", "side", "part"),
-    [
-        ("mixamorig:LeftUpLeg", "left", "thigh"),
-        ("LeftLeg", "left", "leg"),
-        ("rtibia", "right", "shin"),
-        ("lhumerus", "left", "upper_arm"),
-        ("calf_l", "left", "shin"),
-        ("Bip01 R UpperArm", "right", "upper_arm"),
-        ("lShldr", "left", "upper_arm"),
-        ("left_hip_pitch_link", "left", "thigh"),
-        ("Skeleton_arm_joint_L__4_", "left", "arm"),
-        ("J_Bip_R_LowerLeg", "right", "shin"),
-        ("lfemurrz", "left", "thigh"),
-        ("hip", "", "pelvis"),
-        ("R_lowArm_jnt", "right", "forearm"),
-        ("Chest2", "", "spine"),
-        ("Tail1", "", ""),
-        ("leftupleg", "left", "thigh"),
-        ("rightforearm", "right", "forearm"),
-    ],
-)
-def test_names_of_bones(name: str, side: str, part: str):
-    read = read_bone_name(name)
-    assert (read.side, read.part) == (side, part)
-
-
-@pytest.mark.parametrize("figure", [ik.human(), make_character(), make_robot()], ids=str)
-def test_all_parts_are_found(figure: ik.Skeleton):
-    parts = find_anatomy(figure, figure.neutral()).parts
-    assert len(parts) == 23
-    assert "hand" in parts["left_hand"].bone.lower()
-    assert parts["left_shin"].bone != parts["right_shin"].bone
-
-
-def test_a_wrist_in_the_forearm_and_hinges_of_a_hip():
-    human = find_anatomy(ik.human(), ik.human().neutral()).parts
-    assert (human["left_forearm"].start, human["left_forearm"].bone) == ("l_forearm", "l_wrist")
-    robot = make_robot()
-    thigh = find_anatomy(robot, robot.neutral()).parts["left_thigh"]
-    assert thigh.bone == "left_thigh_yaw_link"
-
-
-def test_a_wrist_is_where_its_forearm_ends():
-    """Of two hinges of a wrist that are 4 cm apart the first, whose distance to the elbow stays."""
-    robot = make_robot(wrist_gap=0.04)
-    hand = find_anatomy(robot, robot.neutral()).parts["left_hand"]
-    assert (hand.start, hand.bone) == ("left_hand_roll_link", "left_hand_yaw_link")
-
-
-def test_a_dummy_in_the_middle_is_no_hip():
-    """CMU's "LHipJoint" begins at the pelvis; the thigh begins where it ends."""
-    figure = make_character()
-    bones = []
-    for bone in figure.bones:
-        parent = bone.parent
-        if bone.name == "mixamorig:LeftUpLeg":
-            bones.append(ik.Bone("LHipJoint", parent=parent, joint=ik.Joint.quaternion()))
-            parent = "LHipJoint"
-        bones.append(
-            ik.Bone(bone.name, parent=parent, offset=bone.offset, pre=bone.pre, joint=bone.joint)
-        )
-    with_dummy = ik.Skeleton.build("dummy", bones)
-    thigh = find_anatomy(with_dummy, with_dummy.neutral()).parts["left_thigh"]
-    assert thigh.start == "mixamorig:LeftUpLeg"
-
-
-def test_lengths_of_a_figure_at_rest():
-    """Legs, arms and ankles of the human; the ball of a robot's foot, which has no toes."""
-    human = ik.human()
-    figure = make_body_figure(find_anatomy(human, human.neutral()), human.neutral())
-    assert figure.leg_length == pytest.approx(1.75 * (0.245 + 0.246))
-    assert figure.arm_lengths["left"] == pytest.approx(1.75 * (0.186 + 0.110 + 0.036))
-    assert figure.ankle_height == pytest.approx(1.75 * 0.039)
-    np.testing.assert_allclose(figure.toe_points["left"], (1.75 * 0.075, 0.0, -1.75 * 0.029))
-    robot = make_robot(toes=False)
-    figure = make_body_figure(find_anatomy(robot, robot.neutral()), robot.neutral())
-    ball = figure.toe_points["left"]
-    np.testing.assert_allclose(ball, (0.16 * figure.leg_length, 0.0, -0.8 * 1.75 * 0.039))
-
 
 # --- contacts
 
@@ -174,6 +91,8 @@ def test_a_pivot_on_the_ball_lets_the_heel_go(angle: float, trimmed: bool):
     )
     assert (stances != [Segment(0, 40)]) is trimmed
     assert stances[0].first <= 20 <= stances[0].last
+    # Without its ball on the ground a foot does not pivot on it.
+    assert trim_pivots([Segment(3, 30)], [], turn[:, :, 0], 0.15) == [Segment(3, 30)]
 
 
 @pytest.mark.parametrize(("step", "restarts"), [(0.2, []), (0.4, [6])])
@@ -214,6 +133,13 @@ def test_limbs_keep_a_bend(flexion: float):
     assert 6.0 < angles.min() < 10.0
     assert (np.diff(angles) > -1e-9).all()
     np.testing.assert_allclose(bent[-10:], lower[-10:], atol=1e-12)
+
+
+def test_limbs_that_are_folded_stay_so():
+    bends = np.radians(np.linspace(95.0, 170.0, 16))
+    lower = np.stack([np.cos(bends), np.sin(bends), 0.0 * bends], axis=1)
+    upper = np.broadcast_to(np.eye(3), (16, 3, 3))
+    np.testing.assert_allclose(bend_at_least(upper, lower, 1.0), lower, atol=1e-12)
 
 
 def test_arms_do_not_reach_their_full_length():
@@ -263,6 +189,30 @@ def test_a_jump_is_spread_over_two_fifths_of_a_second():
 def test_how_upright_a_body_tells_which_axis_is_up(lean: float, up: str | None):
     angle = np.radians(lean)
     assert _name_up_axis(np.array((0.0, np.sin(angle), np.cos(angle)))) == up
+
+
+def test_which_axis_is_up_for_legs_alone():
+    """Of a body that has no arms, from its legs; of one without legs nothing is known."""
+    bones = [b for b in ik.human().bones if b.name.endswith(("pelvis", "thigh", "shin", "foot"))]
+    legs = ik.Skeleton.build("legs", bones)
+    trunk = ik.Skeleton.build("trunk", ik.human().bones[:4])
+    for skeleton, up in ((legs, "z"), (trunk, None)):
+        assert find_body_up(Motion(skeleton, skeleton.neutral()[None], 30.0)) == up
+
+
+def test_which_axis_is_up_where_the_rest_pose_is_no_figure():
+    """Legs that point up at rest; of 81 frames it lies in every twentieth."""
+    turn = axis_rotation("y", np.pi)
+    human = ik.human()
+    bones = [replace(b, pre=turn) if b.name.endswith("thigh") else b for b in human.bones]
+    folded = ik.Skeleton.build("folded", bones)
+    q = np.tile(folded.neutral(), (81, 1))
+    column = {name: int(folded.plain_q[k]) for k, name in enumerate(folded.dof_names)}
+    for side in ("l", "r"):
+        q[:, column[f"{side}_thigh.ry"]] = np.pi
+    q[::20, column["pelvis.rx"]] = 0.5 * np.pi
+    assert find_body_up(Motion(folded, q, 30.0)) == "z"
+    assert find_body_up(Motion(folded, q[::20], 30.0)) == "y"
 
 
 @pytest.mark.parametrize("text", ["[]", "{", '{"left_hand": "a"}', '{"left_hand": ["a", 3]}'])

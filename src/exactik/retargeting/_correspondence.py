@@ -162,13 +162,23 @@ def _find_unused(anatomy: Anatomy, used: set[str]) -> tuple[str, ...]:
 def split_mapping(mapping: BoneMapping | None) -> tuple[dict[str, str], dict[str, str]]:
     """Return what a mapping says of the source and of the target: part → bone."""
     given: tuple[dict[str, str], dict[str, str]] = ({}, {})
-    for part, bones in (mapping or {}).items():
-        if isinstance(bones, str) or len(bones) != 2:
+    if mapping is None:
+        return given
+    if not isinstance(mapping, Mapping):
+        raise UsageError(f"mapping is {mapping!r}; expected {{part: (source bone, target bone)}}")
+    for part, bones in mapping.items():
+        if not _is_pair_of_bones(bones):
             raise UsageError(f"the mapping of {part!r} is {bones!r}; expected [source, target]")
         for known, bone in zip(given, bones, strict=True):
             if bone is not None:
                 known[part] = bone
     return given
+
+
+def _is_pair_of_bones(value: object) -> bool:
+    """Whether it is a list or tuple of two, of which each is the name of a bone or None."""
+    is_pair = isinstance(value, list | tuple) and len(value) == 2
+    return is_pair and all(bone is None or isinstance(bone, str) for bone in value)
 
 
 def load_mapping(path: str | os.PathLike[str]) -> dict[str, tuple[str | None, str | None]]:
@@ -184,8 +194,7 @@ def load_mapping(path: str | os.PathLike[str]) -> dict[str, tuple[str | None, st
         raise FileError(path, 'expected {"part": ["bone of the source", "bone of the target"]}')
     mapping: dict[str, tuple[str | None, str | None]] = {}
     for part, bones in content.items():
-        is_pair = isinstance(bones, list) and len(bones) == 2
-        if not is_pair or not all(bone is None or isinstance(bone, str) for bone in bones):
+        if not _is_pair_of_bones(bones):
             raise FileError(path, f"{part!r}: expected [bone of the source, bone of the target]")
         mapping[part] = (bones[0], bones[1])
     return mapping

@@ -14,10 +14,11 @@ from exactik.retargeting.body import (
     BodyFigure,
     SourceBody,
     find_limb,
+    find_limb_dofs,
     find_other_bones,
     find_stretching_dofs,
 )
-from exactik.typing import Array, BoolArray, IntArray
+from exactik.typing import Array, IntArray
 
 __all__ = ["HandReach", "find_hand_reach"]
 
@@ -58,7 +59,7 @@ def find_hand_reach(
     solved = solve_batch(problem, {"wrist": places}, q0=q[frames], starts=REACH_STARTS, threads=1).q
     off = np.linalg.norm(skeleton.forward(solved).point(wrist) - places, axis=1)
     distances = off / target.arm_lengths[side]
-    moves: BoolArray = np.isin(np.array(skeleton.bone_names)[skeleton.dof_bones], limb.moving)
+    moves = find_limb_dofs(skeleton, limb)
     worst, limits = solved[int(np.argmax(distances))], []
     for dof in np.flatnonzero(moves & (skeleton.plain_q >= 0)):
         value = worst[skeleton.plain_q[dof]]
