@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,9 +17,9 @@ from exactik.spatial import axis_rotation
 from tests.support.retargeting_figures import make_character, make_robot
 
 
-def change_bone(skeleton: ik.Skeleton, name: str, **changes: object) -> ik.Skeleton:
+def change_bone(skeleton: ik.Skeleton, changed: str, **changes: Any) -> ik.Skeleton:
     """Return a skeleton with one bone changed."""
-    bones = [replace(bone, **changes) if bone.name == name else bone for bone in skeleton.bones]
+    bones = [replace(bone, **changes) if bone.name == changed else bone for bone in skeleton.bones]
     return ik.Skeleton.build("changed", bones)
 
 
@@ -151,6 +152,38 @@ def test_bones_that_are_no_part_are_told_by_names_that_occur_once():
     assert sorted(others) == ["left_fingers", "right_fingers"]
 
 
+def test_hinges_inside_a_limb_are_no_bones_of_their_own():
+    robot = make_robot()
+    assert find_anatomy(robot, robot.neutral()).others == {
+        "left_fingers": "left_fingers_roll_link",
+        "right_fingers": "right_fingers_roll_link",
+    }
+
+
+def test_parts_that_are_given_replace_those_that_are_found():
+    human = ik.human()
+    anatomy = find_anatomy(human, human.neutral(), {"head": "upper_neck", "hat": "head"})
+    assert anatomy.parts["head"].bone == "upper_neck"
+    assert anatomy.others["hat"] == "head"
+
+
+def test_an_antenna_is_no_head():
+    """Of a robot without neck and head."""
+    trunk = [b for b in ik.human().bones if not b.name.endswith(("neck", "head"))]
+    antenna = ik.Bone("antenna", parent="thorax", joint=ik.Joint.revolute("z"))
+    robot = ik.Skeleton.build("robot", [*trunk, antenna])
+    parts = find_anatomy(robot, robot.neutral()).parts
+    assert not {"head", "neck_1"} & set(parts)
+
+
+def test_toes_of_another_name_are_the_only_bone_of_a_foot():
+    human = ik.human()
+    flap = change_bone(human, "l_toes", name="l_flap")
+    two = ik.Skeleton.build("two", [*flap.bones, ik.Bone("l_sole", parent="l_foot")])
+    assert find_anatomy(flap, flap.neutral()).parts["left_toes"].bone == "l_flap"
+    assert "left_toes" not in find_anatomy(two, two.neutral()).parts
+
+
 def test_what_a_limb_is_and_what_carries_it():
     figure = measure_figure(ik.human())
     leg = ("l_thigh", "l_shin", "l_foot")
@@ -187,6 +220,17 @@ def test_parts_of_limbs_have_their_first_axis_along_them(figure: ik.Skeleton):
             bone = pose.rotations[body.index_of(f"{side}_{upper}")]
             along = (bone @ body.part_frames[f"{side}_{upper}"])[:, 0]
             np.testing.assert_allclose(along, (end - start) / np.linalg.norm(end - start))
+
+
+def test_hands_point_to_their_fingers_else_along_the_forearm():
+    human = ik.human()
+    bent = change_bone(human, "l_fingers", offset=(0.09, 0.0, 0.0))
+    bare = ik.Skeleton.build("bare", [b for b in human.bones if b.name != "l_fingers"])
+    stub = change_bone(human, "l_fingers", offset=(0.001, 0.0, 0.0))
+    for figure, turn in ((human, 0.0), (bent, 90.0), (bare, 0.0), (stub, 0.0)):
+        frames = measure_figure(figure).part_frames
+        angle = np.degrees(np.arccos(frames["left_hand"][:, 0] @ frames["left_forearm"][:, 0]))
+        assert angle == pytest.approx(turn, abs=1e-4)
 
 
 @pytest.mark.parametrize(("lean", "straightened"), [(20.0, True), (45.0, False)])

@@ -58,7 +58,7 @@ class LimbParts:
         """Return thigh, shin, foot and toes."""
         parts = {k: self.tree.names[k].part for k in limb}
         kinds = set(parts.values())
-        if "leg" in kinds and "thigh" in kinds and "shin" not in kinds:
+        if "thigh" in kinds and "shin" not in kinds:
             parts = {k: "shin" if part == "leg" else part for k, part in parts.items()}
         groups = self._group(side, limb, parts, LEG_PARTS)
         found = self._make_parts(side, pelvis, groups)
@@ -74,7 +74,7 @@ class LimbParts:
         tree = self.tree
         parts = {k: tree.names[k].part for k in limb}
         kinds = set(parts.values())
-        if "arm" in kinds and "forearm" in kinds and "upper_arm" not in kinds:
+        if "forearm" in kinds and "upper_arm" not in kinds:
             parts = {k: "upper_arm" if part == "arm" else part for k, part in parts.items()}
         has_upper = "upper_arm" in parts.values()
         shoulder = "clavicle" if has_upper else "upper_arm"
