@@ -12,13 +12,14 @@ import exactik as ik
 from exactik.motion import Motion, Segment
 from exactik.retargeting import ContactOptions, find_body_up, find_contacts, load_mapping
 from exactik.retargeting._bends import MAX_EXTENSION, bend_at_least, limit_extension, lower_hips
-from exactik.retargeting._bodies import _name_up_axis
+from exactik.retargeting._bodies import _name_up_axis, prepare_target
 from exactik.retargeting._contacts import find_ground_level, trim_pivots
 from exactik.retargeting._copy_orientations import _find_restarts
 from exactik.retargeting._foot_plan import plan_foot
 from exactik.retargeting._jumps import find_jump_frames, spread_jumps
 from exactik.retargeting.body import Limb
 from exactik.spatial import axis_rotation
+from tests.support.retargeting_figures import make_robot
 
 # --- contacts
 
@@ -189,6 +190,18 @@ def test_a_jump_is_spread_over_two_fifths_of_a_second():
 def test_how_upright_a_body_tells_which_axis_is_up(lean: float, up: str | None):
     angle = np.radians(lean)
     assert _name_up_axis(np.array((0.0, np.sin(angle), np.cos(angle)))) == up
+
+
+def test_a_fixed_root_becomes_free_and_no_other():
+    robot = make_robot()
+    freed, up = prepare_target(robot, {}, None)
+    assert (freed.bones[0].joint.kind, up) == ("free", "z")
+    assert prepare_target(ik.human(), {}, None)[0] == ik.human()
+    hinge = replace(robot.bones[0], joint=ik.Joint.revolute("z"))
+    with pytest.raises(ik.ModelError, match="moves, but not freely"):
+        prepare_target(robot.with_bones([hinge, *robot.bones[1:]]), {}, None)
+    with pytest.raises(ik.ModelError, match="several roots"):
+        prepare_target(robot.with_bones([*robot.bones, ik.Bone("ball")]), {}, None)
 
 
 def test_which_axis_is_up_for_legs_alone():

@@ -146,9 +146,12 @@ def _used_bones(anatomy: Anatomy, names: set[str]) -> set[str]:
 
 def _find_unused(anatomy: Anatomy, used: set[str]) -> tuple[str, ...]:
     """Return bones that move and are neither in use nor hinges on the way to one in use."""
-    skeleton = anatomy.skeleton
-    above = {int(skeleton.parents[skeleton.bone_index(bone)]) for bone in used}
-    hinges = {k for k in above if k >= 0 and skeleton.bones[k].joint.nv == 1}
+    skeleton, hinges = anatomy.skeleton, set[int]()
+    for bone in used:
+        k = int(skeleton.parents[skeleton.bone_index(bone)])
+        while k >= 0 and skeleton.bones[k].joint.nv <= 1 and skeleton.bone_names[k] not in used:
+            hinges.add(k)
+            k = int(skeleton.parents[k])
     return tuple(
         bone.name
         for k, bone in enumerate(skeleton.bones)

@@ -57,8 +57,7 @@ class LimbParts:
     def find_leg_parts(self, side: str, pelvis: int, limb: list[int]) -> dict[str, BodyPart]:
         """Return thigh, shin, foot and toes."""
         parts = {k: self.tree.names[k].part for k in limb}
-        kinds = set(parts.values())
-        if "thigh" in kinds and "shin" not in kinds:
+        if "shin" not in parts.values():
             parts = {k: "shin" if part == "leg" else part for k, part in parts.items()}
         groups = self._group(side, limb, parts, LEG_PARTS)
         found = self._make_parts(side, pelvis, groups)
@@ -73,8 +72,7 @@ class LimbParts:
         """Return clavicle, upper arm, forearm and hand."""
         tree = self.tree
         parts = {k: tree.names[k].part for k in limb}
-        kinds = set(parts.values())
-        if "forearm" in kinds and "upper_arm" not in kinds:
+        if "upper_arm" not in parts.values():
             parts = {k: "upper_arm" if part == "arm" else part for k, part in parts.items()}
         has_upper = "upper_arm" in parts.values()
         shoulder = "clavicle" if has_upper else "upper_arm"
