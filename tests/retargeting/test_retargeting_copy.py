@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -84,6 +85,14 @@ def test_spines_of_different_lengths_correspond_by_how_far_along_they_are():
     assert matched.source_only == ("lower_back", "l_fingers", "r_fingers")
 
 
+def test_pieces_of_a_forearm_are_taken_over_with_it():
+    bones = list(make_character().bones)
+    at = [bone.name for bone in bones].index("mixamorig:LeftForeArmTwist")
+    piece = ik.Bone("mixamorig:LeftForeArmRoll", parent=bones[at].parent, joint=Joint.quaternion())
+    bones[at : at + 1] = [piece, replace(bones[at], parent=piece.name)]
+    assert piece.name not in match(ik.Skeleton.build("pieces", bones)).target_only
+
+
 def test_no_more_than_a_dozen_bones_are_named():
     pair = BonePair(part="head", source_part="head", source="a", target="b")
     text = str(Correspondence((pair,), tuple(f"bone{k:02d}" for k in range(14)), ()))
@@ -96,6 +105,8 @@ def test_a_mapping_that_is_saved_is_loaded(tmp_path: Path):
     save_mapping(matched, tmp_path / "map.json")
     loaded = load_mapping(tmp_path / "map.json")
     assert loaded["left_hand"] == ("l_hand", "mixamorig:LeftHand")
+    with pytest.raises(ik.FileError, match=r"none\.json: cannot be read: No such file"):
+        load_mapping(tmp_path / "none.json")
     own = [pair for pair in matched.pairs if pair.part == pair.source_part]
     assert loaded == {pair.part: (pair.source, pair.target) for pair in own}
 
@@ -107,7 +118,14 @@ def bow(frames: int = 3) -> Motion:
     """Return a human bent in hips, spine, arms and hands, each by 30°."""
     q = np.tile(HUMAN.neutral(), (frames, 1))
     index = {name: HUMAN.plain_q[k] for k, name in enumerate(HUMAN.dof_names)}
-    for name in ("lower_back.ry", "l_thigh.ry", "head.ry", "l_hand.rx", "l_upper_arm.rz"):
+    for name in (
+        "lower_back.ry",
+        "l_thigh.ry",
+        "head.ry",
+        "l_hand.rx",
+        "l_upper_arm.rz",
+        "l_fingers.rx",
+    ):
         q[:, index[name]] += np.radians(30.0) * (-1.0 if name.startswith("l_thigh") else 1.0)
     q[:, index["l_forearm.rz"]] = -1.0
     return Motion(HUMAN, HUMAN.clip(q), 30.0)
@@ -120,6 +138,7 @@ def test_the_rest_pose_holds_nothing_back():
     off = np.degrees(angle_between(motion.forward().rotations, copied.forward().rotations))
     bones = [HUMAN.bone_index(b) for b in ("lower_back", "thorax", "head", "l_upper_arm", "l_hand")]
     assert off[:, bones].max() < 0.05
+    assert off[:, HUMAN.bone_index("l_fingers")].max() < 0.1
 
 
 def test_what_nobody_asks_for_stays_at_rest():
@@ -132,6 +151,26 @@ def test_what_nobody_asks_for_stays_at_rest():
     k, pelvis = figure.bone_index("tail"), figure.bone_index("pelvis")
     seen = np.swapaxes(pose[:, pelvis], 1, 2) @ pose[:, k]
     assert angle_between(seen, rest[pelvis].T @ rest[k]).max() < 1e-6
+
+
+def test_joints_that_share_a_turn_come_back_to_rest_together():
+    """A knee of two hinges, of which one ends at 0.2 rad: what they share is open."""
+    knee = HUMAN.bones[HUMAN.bone_index("l_shin")]
+    short = replace(knee, joint=Joint.revolute("y", limits=(-0.5, 0.2)))
+    second = ik.Bone("l_shin_2", parent="l_shin", joint=Joint.revolute("y"))
+    bones = []
+    for bone in HUMAN.bones:
+        moved = replace(bone, parent="l_shin_2") if bone.parent == "l_shin" else bone
+        bones += [short, second] if bone.name == "l_shin" else [moved]
+    figure = ik.Skeleton.build("two hinges", bones)
+    q = np.tile(HUMAN.neutral(), (21, 1))
+    bend = 1.0 - np.abs(np.linspace(-1.0, 1.0, 21))
+    q[:, HUMAN.plain_q[HUMAN.dof_names.index("l_shin.ry")]] = 0.2 + bend
+    copied = retarget(Motion(HUMAN, q, 30.0), figure, feet=False, hands=False).motion
+    dofs = [figure.dof_names.index(f"{name}.ry") for name in ("l_shin", "l_shin_2")]
+    first, last = copied.q[np.ix_([0, -1], figure.plain_q[dofs])]
+    np.testing.assert_allclose(first, (0.1, 0.1), atol=0.01)
+    np.testing.assert_allclose(last, first, atol=0.01)
 
 
 class FakeSolver:

@@ -12,11 +12,22 @@ import exactik as ik
 from exactik.motion import Motion, Segment
 from exactik.retargeting import ContactOptions, find_body_up, find_contacts, load_mapping
 from exactik.retargeting._bends import MAX_EXTENSION, bend_at_least, limit_extension, lower_hips
-from exactik.retargeting._bodies import _name_up_axis, prepare_target
+from exactik.retargeting._bodies import (
+    _name_up_axis,
+    make_target_figure,
+    prepare_source,
+    prepare_target,
+)
 from exactik.retargeting._contacts import find_ground_level, trim_pivots
 from exactik.retargeting._copy_orientations import _find_restarts
 from exactik.retargeting._foot_plan import plan_foot
-from exactik.retargeting._jumps import find_jump_frames, spread_jumps
+from exactik.retargeting._jumps import (
+    find_jump_frames,
+    find_limb_jumps,
+    measure_trunk_steps,
+    spread_jumps,
+    spread_limb_jumps,
+)
 from exactik.retargeting.body import Limb
 from exactik.spatial import axis_rotation
 from tests.support.retargeting_figures import make_robot
@@ -170,6 +181,41 @@ def test_how_fast_a_limb_jumps(speed: float, jumps: int):
     steps = np.zeros(50)
     steps[20] = 2.0 * 0.01 + speed / 100.0
     assert len(find_jump_frames(steps, np.full(50, 0.01), 100.0)) == jumps
+
+
+@pytest.mark.parametrize(("away", "jumps"), [(-2, 0), (2, 0), (-3, 1), (3, 1)])
+def test_a_jump_that_the_source_makes_within_two_frames_is_none(away: int, jumps: int):
+    steps, source = np.zeros(50), np.zeros(50)
+    steps[20], source[20 + away] = 0.5, 0.4
+    assert len(find_jump_frames(steps, source, 100.0)) == jumps
+
+
+def test_limbs_that_jump_where_the_source_does_not_change_over_in_a_moment():
+    human = ik.human()
+    still = Motion(human, np.tile(human.neutral(), (40, 1)), 60.0)
+    source, _, _ = prepare_source(still, {}, None)
+    figure, q = make_target_figure(human, {}, "z"), still.q.copy()
+    q[20:, human.plain_q[human.dof_names.index("l_shin.ry")]] = 1.0
+    assert find_limb_jumps(source, figure, human.forward(q), "left_leg").tolist() == [19]
+    spread = spread_limb_jumps(source, figure, q)
+    assert len(find_limb_jumps(source, figure, human.forward(spread), "left_leg")) == 0
+    np.testing.assert_array_equal(spread[[0, -1]], q[[0, -1]])
+
+
+def test_trunks_are_compared_by_the_parts_that_both_have():
+    human = ik.human()
+    bones = [b for b in human.bones if not b.name.endswith(("head", "neck"))]
+    headless = ik.Skeleton.build("headless", bones)
+    q = np.tile(human.neutral(), (3, 1))
+    q[1:, human.plain_q[human.dof_names.index("head.ry")]] = 0.5
+    source, _, _ = prepare_source(Motion(human, q, 60.0), {}, None)
+    still = np.tile(headless.neutral(), (3, 1))
+    figure = make_target_figure(headless, {}, "z")
+    steps = measure_trunk_steps(source, figure, headless.forward(still))
+    assert steps is not None and max(steps[0].max(), steps[1].max()) < 1e-6
+    figure = make_target_figure(human, {}, "z")
+    steps = measure_trunk_steps(source, figure, human.forward(q))
+    assert steps is not None and steps[0][0] == pytest.approx(0.5) == steps[1][0]
 
 
 def test_a_jump_is_spread_over_two_fifths_of_a_second():

@@ -43,7 +43,7 @@ MISS_COST = 100.0
 COORDINATE_SHARE = 0.05
 """Of the squared changes of coordinates among those of the bones' turns: a robot's hinges should
 not turn by half while the arm stays as it is."""
-CANDIDATE_METHOD = replace(REACH_METHOD, tolerance=1e-5, max_iterations=30)
+CANDIDATE_METHOD = replace(REACH_METHOD, max_iterations=30)
 """Not to the end: what is chosen is placed exactly afterwards, from there."""
 COPY_SHARE = 0.01
 """Of the squared turns from the copied arm, in each frame, among those from frame to frame."""

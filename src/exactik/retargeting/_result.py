@@ -85,7 +85,7 @@ class Retargeting:
     source_body: SourceBody
     target_figure: BodyFigure
     root_was_freed: bool
-    hands_placed: bool = True
+    hands_placed: bool
     remarks: tuple[str, ...] = ()
 
     @cached_property
