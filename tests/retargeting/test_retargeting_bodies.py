@@ -184,6 +184,16 @@ def test_toes_of_another_name_are_the_only_bone_of_a_foot():
     assert "left_toes" not in find_anatomy(two, two.neutral()).parts
 
 
+def test_a_bone_between_foot_and_toes_is_neither():
+    sole = ik.Bone("l_sole", parent="l_foot", offset=(0.05, 0.0, -0.05))
+    bones = list(ik.human().bones)
+    at = [bone.name for bone in bones].index("l_toes")
+    bones[at : at + 1] = [sole, replace(bones[at], parent="l_sole", offset=(0.08, 0.0, 0.0))]
+    figure = ik.Skeleton.build("soles", bones)
+    parts = find_anatomy(figure, figure.neutral()).parts
+    assert (parts["left_foot"].bone, parts["left_toes"].bone) == ("l_foot", "l_toes")
+
+
 def test_what_a_limb_is_and_what_carries_it():
     figure = measure_figure(ik.human())
     leg = ("l_thigh", "l_shin", "l_foot")
