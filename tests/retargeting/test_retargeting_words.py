@@ -94,6 +94,9 @@ def test_why_a_wrist_is_off_is_asked_of_fifty_frames(walked: Retargeting):
         ]
     )
     off = with_dof(walked, ELBOW, np.full(len(walked.motion), -2.1))
+    toes = skeleton.dof_names.index("left_toes_pitch_link.ry")  # at a limit, but no part of an arm
+    bent = np.full(len(walked.motion), float(skeleton.upper[toes]))
+    off = with_dof(off, "left_toes_pitch_link.ry", bent)
     anatomy = replace(walked.target_figure.anatomy, skeleton=stiff)
     off = replace(
         off,

@@ -29,7 +29,7 @@ from exactik.retargeting.body import (
     find_other_bones,
 )
 from exactik.spatial import nearest_rotation
-from exactik.typing import Array, IntArray
+from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["HandPlaces", "measure_hand_places", "place_hands"]
 
@@ -103,7 +103,8 @@ def place_hands(source: SourceBody, target: BodyFigure, q: Array, threads: int) 
     """Return poses whose wrists are at the scaled places of the source's; only arms move.
 
     Where an arm jumps on the way or a wrist is off, another way for the elbow is looked for. What
-    still jumps is spread over a moment, with the wrist going along.
+    still jumps is spread over a moment with the wrist going along, or goes back to the copied arm
+    there, whichever leaves the wrist nearer to its places.
     """
     arms = _Arms(source, target, threads)
     copied, q = q, arms.reach(q, {side: np.zeros(len(q)) for side in SIDES})
@@ -111,7 +112,8 @@ def place_hands(source: SourceBody, target: BodyFigure, q: Array, threads: int) 
         mended = arms.mend(q, copied, side)
         if arms.rate_faults(mended, side).jumps > 0:
             ways = [arms.spread(way, side) for way in (mended, q)]
-            mended = min(ways, key=lambda way: arms.rate_faults(way, side))
+            ways.append(arms.fall_back(q, copied, side))
+            mended = min(ways, key=lambda way: arms.rate_way(way, side))
         q = mended
     return q
 
@@ -246,16 +248,41 @@ class _Arms:
 
     def spread(self, q: Array, side: str) -> Array:
         """Return poses whose arm changes over within a moment where it jumps, the wrist with it."""
+        limb, moves = self.limbs[side], self.find_coordinates(side)
         nearness = {name: np.zeros(len(q)) for name in SIDES}
         for _ in range(SPREAD_ROUNDS):
             jumps = self.find_jumps(q)[side]
             if len(jumps) == 0:
                 break
-            limb = self.limbs[side]
             q, near = spread_jumps(self.target.skeleton, q, limb, jumps, self.source.rate)
             nearness[side] = np.maximum(nearness[side], near)
-            q = self.reach(q, nearness)
+            # The other arm stays: what was spread there is not to be placed again.
+            q = np.where(moves, self.reach(q, nearness), q)
         return q
+
+    def fall_back(self, q: Array, copied: Array, side: str) -> Array:
+        """Return poses whose arm is nearer to the copied one, the nearer they are to a jump."""
+        skeleton, limb, moves = self.target.skeleton, self.limbs[side], self.find_coordinates(side)
+        base = np.where(moves, copied, q)
+        nearness = {name: np.zeros(len(q)) for name in SIDES}
+        for _ in range(SPREAD_ROUNDS):
+            q = np.where(moves, self.reach(base, nearness), q)
+            jumps = self.find_jumps(q)[side]
+            if len(jumps) == 0:
+                break
+            _, near = spread_jumps(skeleton, q, limb, jumps, self.source.rate)
+            nearness[side] = np.maximum(nearness[side], near)
+        return q
+
+    def find_coordinates(self, side: str) -> BoolArray:
+        """Return which coordinates an arm has, (nq,)."""
+        skeleton, moving = self.target.skeleton, set(self.limbs[side].moving)
+        return find_moving_coordinates(skeleton, find_other_bones(skeleton, moving))
+
+    def rate_way(self, q: Array, side: str) -> tuple[int, float]:
+        """Return how often an arm jumps, and how far its wrist is off in all frames together."""
+        misses = self.measure_misses(q, side)
+        return len(self.find_jumps(q)[side]), float(misses[misses > MISSED_SHARE].sum())
 
     def rate_faults(self, q: Array, side: str) -> ArmFaults:
         """Return what is wrong with an arm."""
