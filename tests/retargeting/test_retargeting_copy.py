@@ -32,10 +32,12 @@ HUMAN = ik.human()
 
 def match(target: ik.Skeleton) -> Correspondence:
     """Return which bone of a figure takes over which of the human."""
-    figures = (HUMAN, target)
-    anatomies = [find_anatomy(figure, figure.neutral()) for figure in figures]
-    places = [figure.forward(figure.neutral()).positions for figure in figures]
-    return make_correspondence(*anatomies, *places)
+    return make_correspondence(
+        find_anatomy(HUMAN, HUMAN.neutral()),
+        find_anatomy(target, target.neutral()),
+        HUMAN.forward(HUMAN.neutral()).positions,
+        target.forward(target.neutral()).positions,
+    )
 
 
 # --- correspondence
@@ -168,7 +170,7 @@ def test_joints_that_share_a_turn_come_back_to_rest_together():
     q[:, HUMAN.plain_q[HUMAN.dof_names.index("l_shin.ry")]] = 0.2 + bend
     copied = retarget(Motion(HUMAN, q, 30.0), figure, feet=False, hands=False).motion
     dofs = [figure.dof_names.index(f"{name}.ry") for name in ("l_shin", "l_shin_2")]
-    first, last = copied.q[np.ix_([0, -1], figure.plain_q[dofs])]
+    first, last = copied.q[[0, -1]][:, figure.plain_q[dofs]]
     np.testing.assert_allclose(first, (0.1, 0.1), atol=0.01)
     np.testing.assert_allclose(last, first, atol=0.01)
 

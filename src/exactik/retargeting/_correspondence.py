@@ -180,8 +180,9 @@ def split_mapping(mapping: BoneMapping | None) -> tuple[dict[str, str], dict[str
 
 def _is_pair_of_bones(value: object) -> bool:
     """Whether it is a list or tuple of two, of which each is the name of a bone or None."""
-    is_pair = isinstance(value, list | tuple) and len(value) == 2
-    return is_pair and all(bone is None or isinstance(bone, str) for bone in value)
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        return False
+    return all(bone is None or isinstance(bone, str) for bone in value)
 
 
 def load_mapping(path: str | os.PathLike[str]) -> dict[str, tuple[str | None, str | None]]:
