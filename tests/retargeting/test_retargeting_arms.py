@@ -13,8 +13,8 @@ from exactik.motion import Motion
 from exactik.retargeting import Retargeting, retarget
 from exactik.retargeting._copy_orientations import OTHER_WEIGHT, PART_WEIGHTS, TWIST_WEIGHT
 from exactik.retargeting._elbow_path import SWIVEL_ANGLES, _place_elbows, find_elbow_path
-from exactik.retargeting._hand_reach import find_hand_reach
-from exactik.retargeting._hands import _Arms, measure_hand_places
+from exactik.retargeting._hand_reach import find_hand_reach, measure_hand_places
+from exactik.retargeting._hands import _Arms
 from exactik.retargeting.body import find_limb
 from exactik.spatial import angle_between
 from exactik.synthetic import simulate_performance

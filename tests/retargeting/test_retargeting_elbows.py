@@ -12,7 +12,7 @@ from exactik.retargeting._elbow_path import (
     _extract_arm,
     _find_elbow_circle,
 )
-from exactik.retargeting._hands import measure_hand_places
+from exactik.retargeting._hand_reach import measure_hand_places
 from exactik.retargeting.body import find_limb
 from exactik.spatial import axis_rotation
 from exactik.synthetic import simulate_performance

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.model import Pose
-from exactik.retargeting._bends import limit_extension
 from exactik.retargeting._elbow_path import find_elbow_path
+from exactik.retargeting._hand_reach import measure_hand_places
 from exactik.retargeting._jumps import (
     find_limb_jumps,
     spread_jumps,
@@ -31,7 +30,7 @@ from exactik.retargeting.body import (
 from exactik.spatial import nearest_rotation
 from exactik.typing import Array, BoolArray, IntArray
 
-__all__ = ["HandPlaces", "measure_hand_places", "place_hands"]
+__all__ = ["place_hands"]
 
 SHOULDER_ROUNDS = 2
 """How often wrists are placed: a shoulder of several hinges shifts its centre by millimetres when
@@ -50,53 +49,6 @@ at. Turns spread by √rounds frames."""
 MIN_MEAN_DETERMINANT = 0.05
 """Of the mean of three rotation matrices, for it to be near a rotation: 1 for equal ones, 0.11 if
 one is turned by half against two equal ones."""
-
-
-class HandPlaces(NamedTuple):
-    """Where a wrist is, and where it should be.
-
-    Attributes:
-        scaled: the source's place, seen from the chest, scaled by the arms [m, world], (T, 3).
-        target: the same, but for arms that would be straight: these stay bent a little.
-        reached: the target's [m, world], (T, 3).
-    """
-
-    scaled: Array
-    target: Array
-    reached: Array
-
-
-def measure_hand_places(
-    source: SourceBody, target: BodyFigure, pose: Pose
-) -> Mapping[str, HandPlaces]:
-    """Return the places of both wrists in poses of the target: side → places.
-
-    The scaled place lies from the target's shoulder as the source's wrist from its shoulder, in the
-    axes of the chest, times the ratio of the lengths of the arms: it can always be reached, unless
-    a limit forbids it.
-    """
-    chest = source.rotations[:, source.figure.index_of(source.figure.chest)]
-    R_source = chest @ source.figure.part_frames[source.figure.chest]
-    own = pose.rotations[:, target.index_of(target.chest)]
-    R_target = own @ target.part_frames[target.chest]
-    places = {}
-    for side in SIDES:
-        shoulder, wrist = (
-            source.positions[:, source.figure.start_of(f"{side}_{part}")]
-            for part in ("upper_arm", "hand")
-        )
-        own_shoulder, own_wrist = (
-            pose.positions[:, target.start_of(f"{side}_{part}")] for part in ("upper_arm", "hand")
-        )
-        scale = target.arm_lengths[side] / source.figure.arm_lengths[side]
-        seen = np.einsum("tji,tj->ti", R_source, wrist - shoulder)
-        away = scale * np.einsum("tij,tj->ti", R_target, seen)
-        places[side] = HandPlaces(
-            scaled=own_shoulder + away,
-            target=own_shoulder + limit_extension(away, target.arm_lengths[side]),
-            reached=own_wrist,
-        )
-    return places
 
 
 def place_hands(source: SourceBody, target: BodyFigure, q: Array, threads: int) -> Array:

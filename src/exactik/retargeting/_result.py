@@ -16,8 +16,7 @@ from exactik.model import Pose
 from exactik.motion import Motion, choose_even_frames
 from exactik.retargeting._contacts import Contact
 from exactik.retargeting._correspondence import Correspondence
-from exactik.retargeting._hand_reach import find_hand_reach
-from exactik.retargeting._hands import measure_hand_places
+from exactik.retargeting._hand_reach import find_hand_reach, measure_hand_places
 from exactik.retargeting._jumps import find_jump_frames, measure_limb_steps, measure_trunk_steps
 from exactik.retargeting.body import LIMBS, SIDES, BodyFigure, SourceBody
 from exactik.typing import Array, IntArray
