@@ -25,6 +25,7 @@ MARKERS = {"A": ("arm", (0.1, 0.0, 0.0)), "B": ("hand", (0.2, 0.1, 0.0))}
 ARM = ik.Skeleton.build("arm", BONES, MARKERS)
 RECORDING = ik.Markers(np.zeros((5, 2, 3)), ("A", "B"), 100.0)
 MOTION = ik.Motion(ARM, np.tile(ARM.neutral(), (5, 1)), 100.0)
+STANDING = ik.Motion(ik.human(), ik.human().neutral()[None], 100.0)
 GOAL = ik.PositionGoal("hand", (0.1, 0.2, 0.0))
 PROBLEM = ik.Problem(ARM, GOAL)
 PLANAR_DOFS = ("upper.rz", "lower.rz")
@@ -113,6 +114,16 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: ik.calibrate(ARM, anything(3)), "markers is 3; expected Markers"),
     (lambda: ik.calibrate(ARM, RECORDING, lock=anything(3)), "lock is 3; expected a name"),
     (lambda: ik.attach_markers(ARM, anything(MOTION), anything(RECORDING)), "of type Motion; exp"),
+    # retargeting
+    (lambda: ik.retarget(anything(3), ik.human()), "motion is 3; expected Motion"),
+    (lambda: ik.retarget(anything("walk.bvh"), ik.human()), "load_motion reads it from a file"),
+    (lambda: ik.retarget(MOTION, anything("g1.xml")), "load_skeleton reads it from a file"),
+    (lambda: ik.retarget(MOTION, ARM, mapping=anything([1])), "mapping is [1]; expected {part:"),
+    (lambda: ik.retarget(MOTION, ARM, mapping=anything({"head": 3})), "expected [source, target]"),
+    (lambda: ik.retarget(MOTION, ARM, contacts=anything(3)), "contacts is 3; expected ContactOpt"),
+    (lambda: ik.retarget(STANDING, ik.human(), up="up"), "must be 'x', 'y' or 'z'"),
+    (lambda: ik.retarget(STANDING, ik.human(), target_up="up"), "must be 'x', 'y' or 'z'"),
+    (lambda: ik.retarget(STANDING, ik.human(), threads=0), "threads is 0; it must be a whole"),
     (lambda: propose_mapping(ARM, anything("walk.c3d")), "load_markers reads it from a file"),
 ]
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from exactik.errors import UsageError
 
-__all__ = ["require_instance", "require_names"]
+__all__ = ["require_html_path", "require_instance", "require_names"]
 
 T = TypeVar("T")
 
@@ -38,3 +38,13 @@ def require_names(name: str, value: str | Iterable[str]) -> tuple[str, ...]:
         if all(isinstance(each, str) for each in names):
             return names
     raise UsageError(f"{name} is {value!r}; expected a name or pattern, or a list of these")
+
+
+def require_html_path(name: str, path: str | os.PathLike[str]) -> str:
+    """Return the path of a page to write; raise `UsageError` unless it ends in .html or .htm."""
+    if not isinstance(path, str | os.PathLike):
+        raise UsageError(f"{name} is {path!r}; expected the path of an .html file")
+    text = str(os.fspath(path))
+    if not text.lower().endswith((".html", ".htm")):
+        raise UsageError(f"{name} is {text!r}; it must be an .html file")
+    return text

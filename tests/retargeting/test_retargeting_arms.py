@@ -13,8 +13,8 @@ from exactik.motion import Motion
 from exactik.retargeting import Retargeting, retarget
 from exactik.retargeting._copy_orientations import OTHER_WEIGHT, PART_WEIGHTS, TWIST_WEIGHT
 from exactik.retargeting._elbow_path import SWIVEL_ANGLES, _place_elbows, find_elbow_path
-from exactik.retargeting._hand_reach import find_hand_reach
-from exactik.retargeting._hands import measure_hand_places
+from exactik.retargeting._hand_reach import find_hand_reach, measure_hand_places
+from exactik.retargeting._hands import _Arms
 from exactik.retargeting.body import find_limb
 from exactik.spatial import angle_between
 from exactik.synthetic import simulate_performance
@@ -121,6 +121,11 @@ def test_elbows_all_round_have_the_lengths_of_the_arm():
     np.testing.assert_allclose(cosine, np.cos(np.radians(15.0)), atol=1e-9)
 
 
+def test_an_elbow_of_a_wrist_that_is_too_far_is_on_the_way_to_it():
+    elbows = _place_elbows(np.zeros((1, 3)), np.array([(2.0, 0.0, 0.0)]), 0.3, 0.25)
+    np.testing.assert_allclose(elbows, np.broadcast_to((0.3, 0.0, 0.0), elbows.shape), atol=1e-12)
+
+
 @pytest.mark.parametrize("fixed", [True, False])
 def test_an_elbow_comes_back_to_the_copied_arm(walked: Retargeting, fixed: bool):
     """From poses with the elbow far out; the ends stay if they are to."""
@@ -154,6 +159,22 @@ def test_an_elbow_comes_back_to_the_copied_arm(walked: Retargeting, fixed: bool)
     others = ~np.isin(np.array(skeleton.bone_names)[skeleton.dof_bones], limb.moving)
     free = skeleton.difference(found, off)[:, others]
     assert np.abs(free).max() < 1e-12
+
+
+def test_an_arm_that_is_spread_leaves_the_other_as_it_is(whirled: Retargeting):
+    """Both are off their places here, and only one of them jumps."""
+    figure, good = whirled.target_figure, whirled.motion.q
+    skeleton, arms = figure.skeleton, _Arms(whirled.source_body, figure, 1)
+    q = good.copy()
+    column = {name: int(skeleton.plain_q[k]) for k, name in enumerate(skeleton.dof_names)}
+    q[:, column["r_forearm.rz"]] += 0.3
+    q[15:, column["l_forearm.rz"]] -= 1.0
+    assert len(arms.find_jumps(q)["left"]) > 0
+    left, right = arms.find_coordinates("left"), arms.find_coordinates("right")
+    for way in (arms.spread(q, "left"), arms.fall_back(q, good, "left")):
+        assert len(arms.find_jumps(way)["left"]) == 0
+        assert (way[:, right] == q[:, right]).all()
+        assert (way[:, left] != q[:, left]).any()
 
 
 # --- what the result says

@@ -1,107 +1,36 @@
-"""Names of bones, contacts, plans of feet, bends of limbs and jumps, each by itself."""
+"""Contacts, plans of feet, bends of limbs, jumps and mappings, each by itself."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.motion import Segment
-from exactik.retargeting import ContactOptions, find_anatomy, find_contacts, load_mapping
+from exactik.motion import Motion, Segment
+from exactik.retargeting import ContactOptions, find_body_up, find_contacts, load_mapping
 from exactik.retargeting._bends import MAX_EXTENSION, bend_at_least, limit_extension, lower_hips
-from exactik.retargeting._bodies import _name_up_axis
+from exactik.retargeting._bodies import (
+    _name_up_axis,
+    make_target_figure,
+    prepare_source,
+    prepare_target,
+)
 from exactik.retargeting._contacts import find_ground_level, trim_pivots
 from exactik.retargeting._copy_orientations import _find_restarts
 from exactik.retargeting._foot_plan import plan_foot
-from exactik.retargeting._jumps import find_jump_frames, spread_jumps
-from exactik.retargeting.body import Limb, make_body_figure
-from exactik.retargeting.body._bone_names import read_bone_name
-from exactik.spatial import axis_rotation
-from tests.support.retargeting_figures import make_character, make_robot
-
-
-@pytest.mark.parametrize(
-    ("name", "side", "part"),
-    [
-        ("mixamorig:LeftUpLeg", "left", "thigh"),
-        ("LeftLeg", "left", "leg"),
-        ("rtibia", "right", "shin"),
-        ("lhumerus", "left", "upper_arm"),
-        ("calf_l", "left", "shin"),
-        ("Bip01 R UpperArm", "right", "upper_arm"),
-        ("lShldr", "left", "upper_arm"),
-        ("left_hip_pitch_link", "left", "thigh"),
-        ("Skeleton_arm_joint_L__4_", "left", "arm"),
-        ("J_Bip_R_LowerLeg", "right", "shin"),
-        ("lfemurrz", "left", "thigh"),
-        ("hip", "", "pelvis"),
-        ("R_lowArm_jnt", "right", "forearm"),
-        ("Chest2", "", "spine"),
-        ("Tail1", "", ""),
-        ("leftupleg", "left", "thigh"),
-        ("rightforearm", "right", "forearm"),
-    ],
+from exactik.retargeting._jumps import (
+    find_jump_frames,
+    find_limb_jumps,
+    measure_trunk_steps,
+    spread_jumps,
+    spread_limb_jumps,
 )
-def test_names_of_bones(name: str, side: str, part: str):
-    read = read_bone_name(name)
-    assert (read.side, read.part) == (side, part)
-
-
-@pytest.mark.parametrize("figure", [ik.human(), make_character(), make_robot()], ids=str)
-def test_all_parts_are_found(figure: ik.Skeleton):
-    parts = find_anatomy(figure, figure.neutral()).parts
-    assert len(parts) == 23
-    assert "hand" in parts["left_hand"].bone.lower()
-    assert parts["left_shin"].bone != parts["right_shin"].bone
-
-
-def test_a_wrist_in_the_forearm_and_hinges_of_a_hip():
-    human = find_anatomy(ik.human(), ik.human().neutral()).parts
-    assert (human["left_forearm"].start, human["left_forearm"].bone) == ("l_forearm", "l_wrist")
-    robot = make_robot()
-    thigh = find_anatomy(robot, robot.neutral()).parts["left_thigh"]
-    assert thigh.bone == "left_thigh_yaw_link"
-
-
-def test_a_wrist_is_where_its_forearm_ends():
-    """Of two hinges of a wrist that are 4 cm apart the first, whose distance to the elbow stays."""
-    robot = make_robot(wrist_gap=0.04)
-    hand = find_anatomy(robot, robot.neutral()).parts["left_hand"]
-    assert (hand.start, hand.bone) == ("left_hand_roll_link", "left_hand_yaw_link")
-
-
-def test_a_dummy_in_the_middle_is_no_hip():
-    """CMU's "LHipJoint" begins at the pelvis; the thigh begins where it ends."""
-    figure = make_character()
-    bones = []
-    for bone in figure.bones:
-        parent = bone.parent
-        if bone.name == "mixamorig:LeftUpLeg":
-            bones.append(ik.Bone("LHipJoint", parent=parent, joint=ik.Joint.quaternion()))
-            parent = "LHipJoint"
-        bones.append(
-            ik.Bone(bone.name, parent=parent, offset=bone.offset, pre=bone.pre, joint=bone.joint)
-        )
-    with_dummy = ik.Skeleton.build("dummy", bones)
-    thigh = find_anatomy(with_dummy, with_dummy.neutral()).parts["left_thigh"]
-    assert thigh.start == "mixamorig:LeftUpLeg"
-
-
-def test_lengths_of_a_figure_at_rest():
-    """Legs, arms and ankles of the human; the ball of a robot's foot, which has no toes."""
-    human = ik.human()
-    figure = make_body_figure(find_anatomy(human, human.neutral()), human.neutral())
-    assert figure.leg_length == pytest.approx(1.75 * (0.245 + 0.246))
-    assert figure.arm_lengths["left"] == pytest.approx(1.75 * (0.186 + 0.110 + 0.036))
-    assert figure.ankle_height == pytest.approx(1.75 * 0.039)
-    np.testing.assert_allclose(figure.toe_points["left"], (1.75 * 0.075, 0.0, -1.75 * 0.029))
-    robot = make_robot(toes=False)
-    figure = make_body_figure(find_anatomy(robot, robot.neutral()), robot.neutral())
-    ball = figure.toe_points["left"]
-    np.testing.assert_allclose(ball, (0.16 * figure.leg_length, 0.0, -0.8 * 1.75 * 0.039))
-
+from exactik.retargeting.body import Limb
+from exactik.spatial import axis_rotation
+from tests.support.retargeting_figures import make_robot
 
 # --- contacts
 
@@ -174,6 +103,8 @@ def test_a_pivot_on_the_ball_lets_the_heel_go(angle: float, trimmed: bool):
     )
     assert (stances != [Segment(0, 40)]) is trimmed
     assert stances[0].first <= 20 <= stances[0].last
+    # Without its ball on the ground a foot does not pivot on it.
+    assert trim_pivots([Segment(3, 30)], [], turn[:, :, 0], 0.15) == [Segment(3, 30)]
 
 
 @pytest.mark.parametrize(("step", "restarts"), [(0.2, []), (0.4, [6])])
@@ -216,6 +147,13 @@ def test_limbs_keep_a_bend(flexion: float):
     np.testing.assert_allclose(bent[-10:], lower[-10:], atol=1e-12)
 
 
+def test_limbs_that_are_folded_stay_so():
+    bends = np.radians(np.linspace(95.0, 170.0, 16))
+    lower = np.stack([np.cos(bends), np.sin(bends), 0.0 * bends], axis=1)
+    upper = np.broadcast_to(np.eye(3), (16, 3, 3))
+    np.testing.assert_allclose(bend_at_least(upper, lower, 1.0), lower, atol=1e-12)
+
+
 def test_arms_do_not_reach_their_full_length():
     vectors = np.linspace(0.5, 1.2, 50)[:, None] * np.array([0.0, 0.6, -0.8])
     limited = np.linalg.norm(limit_extension(vectors, 1.0), axis=1)
@@ -245,6 +183,41 @@ def test_how_fast_a_limb_jumps(speed: float, jumps: int):
     assert len(find_jump_frames(steps, np.full(50, 0.01), 100.0)) == jumps
 
 
+@pytest.mark.parametrize(("away", "jumps"), [(-2, 0), (2, 0), (-3, 1), (3, 1)])
+def test_a_jump_that_the_source_makes_within_two_frames_is_none(away: int, jumps: int):
+    steps, source = np.zeros(50), np.zeros(50)
+    steps[20], source[20 + away] = 0.5, 0.4
+    assert len(find_jump_frames(steps, source, 100.0)) == jumps
+
+
+def test_limbs_that_jump_where_the_source_does_not_change_over_in_a_moment():
+    human = ik.human()
+    still = Motion(human, np.tile(human.neutral(), (40, 1)), 60.0)
+    source, _, _ = prepare_source(still, {}, None)
+    figure, q = make_target_figure(human, {}, "z"), still.q.copy()
+    q[20:, human.plain_q[human.dof_names.index("l_shin.ry")]] = 1.0
+    assert find_limb_jumps(source, figure, human.forward(q), "left_leg").tolist() == [19]
+    spread = spread_limb_jumps(source, figure, q)
+    assert len(find_limb_jumps(source, figure, human.forward(spread), "left_leg")) == 0
+    np.testing.assert_array_equal(spread[[0, -1]], q[[0, -1]])
+
+
+def test_trunks_are_compared_by_the_parts_that_both_have():
+    human = ik.human()
+    bones = [b for b in human.bones if not b.name.endswith(("head", "neck"))]
+    headless = ik.Skeleton.build("headless", bones)
+    q = np.tile(human.neutral(), (3, 1))
+    q[1:, human.plain_q[human.dof_names.index("head.ry")]] = 0.5
+    source, _, _ = prepare_source(Motion(human, q, 60.0), {}, None)
+    still = np.tile(headless.neutral(), (3, 1))
+    figure = make_target_figure(headless, {}, "z")
+    steps = measure_trunk_steps(source, figure, headless.forward(still))
+    assert steps is not None and max(steps[0].max(), steps[1].max()) < 1e-6
+    figure = make_target_figure(human, {}, "z")
+    steps = measure_trunk_steps(source, figure, human.forward(q))
+    assert steps is not None and steps[0][0] == pytest.approx(0.5) == steps[1][0]
+
+
 def test_a_jump_is_spread_over_two_fifths_of_a_second():
     figure = ik.human()
     q = np.tile(figure.neutral(), (100, 1))
@@ -263,6 +236,42 @@ def test_a_jump_is_spread_over_two_fifths_of_a_second():
 def test_how_upright_a_body_tells_which_axis_is_up(lean: float, up: str | None):
     angle = np.radians(lean)
     assert _name_up_axis(np.array((0.0, np.sin(angle), np.cos(angle)))) == up
+
+
+def test_a_fixed_root_becomes_free_and_no_other():
+    robot = make_robot()
+    freed, up = prepare_target(robot, {}, None)
+    assert (freed.bones[0].joint.kind, up) == ("free", "z")
+    assert prepare_target(ik.human(), {}, None)[0] == ik.human()
+    hinge = replace(robot.bones[0], joint=ik.Joint.revolute("z"))
+    with pytest.raises(ik.ModelError, match="moves, but not freely"):
+        prepare_target(robot.with_bones([hinge, *robot.bones[1:]]), {}, None)
+    with pytest.raises(ik.ModelError, match="several roots"):
+        prepare_target(robot.with_bones([*robot.bones, ik.Bone("ball")]), {}, None)
+
+
+def test_which_axis_is_up_for_legs_alone():
+    """Of a body that has no arms, from its legs; of one without legs nothing is known."""
+    bones = [b for b in ik.human().bones if b.name.endswith(("pelvis", "thigh", "shin", "foot"))]
+    legs = ik.Skeleton.build("legs", bones)
+    trunk = ik.Skeleton.build("trunk", ik.human().bones[:4])
+    for skeleton, up in ((legs, "z"), (trunk, None)):
+        assert find_body_up(Motion(skeleton, skeleton.neutral()[None], 30.0)) == up
+
+
+def test_which_axis_is_up_where_the_rest_pose_is_no_figure():
+    """Legs that point up at rest; of 81 frames it lies in every twentieth."""
+    turn = axis_rotation("y", np.pi)
+    human = ik.human()
+    bones = [replace(b, pre=turn) if b.name.endswith("thigh") else b for b in human.bones]
+    folded = ik.Skeleton.build("folded", bones)
+    q = np.tile(folded.neutral(), (81, 1))
+    column = {name: int(folded.plain_q[k]) for k, name in enumerate(folded.dof_names)}
+    for side in ("l", "r"):
+        q[:, column[f"{side}_thigh.ry"]] = np.pi
+    q[::20, column["pelvis.rx"]] = 0.5 * np.pi
+    assert find_body_up(Motion(folded, q, 30.0)) == "z"
+    assert find_body_up(Motion(folded, q[::20], 30.0)) == "y"
 
 
 @pytest.mark.parametrize("text", ["[]", "{", '{"left_hand": "a"}', '{"left_hand": ["a", 3]}'])

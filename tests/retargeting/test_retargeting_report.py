@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from exactik.errors import UsageError
 from exactik.motion import Motion
-from exactik.report import render_retargeting_report, write_retargeting_report
+from exactik.report import render_retargeting_report
 from exactik.report.retargeting._measures import measure_retargeting
 from exactik.report.retargeting._scene import compose_pair
 from exactik.retargeting import Retargeting, retarget
@@ -48,9 +49,7 @@ def read_data(page: str) -> dict[str, Any]:
 
 
 def test_a_good_one_is_in_order_and_says_so_first(result: Retargeting, tmp_path: Path):
-    write_retargeting_report(
-        result, tmp_path / "r.html", command="exactik retarget /a/b.bvh --to c.glb"
-    )
+    result.report(tmp_path / "r.html", command="exactik retarget /a/b.bvh --to c.glb")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     check_page(page, 2)
     assert page.index("In order") < page.index("Needs attention") < page.index("Over time")
@@ -59,6 +58,14 @@ def test_a_good_one_is_in_order_and_says_so_first(result: Retargeting, tmp_path:
     data = read_data(page)
     assert data["frames"] == len(result.motion) and len(data["player"]["ghosts"]) == 1
     assert set(data["series"]) == {"slide", "left", "right", "turn", "source_turn"}
+
+
+def test_only_html_is_written(result: Retargeting, tmp_path: Path):
+    with pytest.raises(UsageError, match=r"walk\.pdf'; it must be an \.html file"):
+        result.report(tmp_path / "walk.pdf")
+    with pytest.raises(UsageError, match=r"report is 3; expected the path of an \.html file"):
+        result.report(3)  # pyright: ignore[reportArgumentType]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_measured_over_time_has_the_extremes_of_the_result(result: Retargeting):

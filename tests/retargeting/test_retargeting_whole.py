@@ -98,6 +98,9 @@ def test_units_and_axes_do_not_matter(walk: Motion, by_character: Retargeting):
     told_nothing = Motion(walk.turned("YZX").skeleton, walk.q, walk.rate)
     result = retarget(told_nothing, make_character())
     assert result.source.up_axis == "y"
+    body = result.source_body
+    np.testing.assert_allclose(body.figure.skeleton.forward(walk.q).positions, body.positions)
+    assert (body.positions[:, body.figure.index_of("head"), 2] > 1.2).all()
     np.testing.assert_allclose(
         result.motion.forward().positions, by_character.motion.forward().positions, atol=1e-6
     )

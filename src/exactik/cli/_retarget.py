@@ -94,7 +94,6 @@ def retarget(
         exactik retarget walk.bvh --to hero.glb -o hero-walk.glb --report walk.html
     """
     from exactik.io import files_to_write
-    from exactik.report import write_retargeting_report
     from exactik.retargeting import load_mapping
     from exactik.retargeting import retarget as take_over
     from exactik.retargeting import save_mapping as write_mapping
@@ -133,7 +132,7 @@ def retarget(
         write_mapping(result.correspondence, save_bones)
     if plan.report is not None:
         command_line = f"exactik {shlex.join(sys.argv[1:])}"
-        write_retargeting_report(result, plan.report, command_line)
+        result.report(plan.report, command=command_line)
     paths = (*plan.targets, save_bones, plan.report)
     written = [str(path) for path in paths if path is not None]
     if as_json:

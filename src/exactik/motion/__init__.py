@@ -18,6 +18,7 @@ from exactik.motion._segments import (
     choose_even_frames,
     cut_into_segments,
     find_segments,
+    mark_segments,
 )
 from exactik.motion._suspects import FrozenMarker, Swap, find_frozen_markers, find_swaps
 from exactik.motion._time import check_rate
@@ -44,6 +45,7 @@ __all__ = [
     "find_segments",
     "find_swaps",
     "heading_axes",
+    "mark_segments",
     "sample_reactions",
     "turn_skeleton",
     "turn_to_up",

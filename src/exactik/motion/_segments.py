@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -9,7 +10,13 @@ import numpy as np
 
 from exactik.typing import BoolArray, IntArray
 
-__all__ = ["Segment", "choose_even_frames", "cut_into_segments", "find_segments"]
+__all__ = [
+    "Segment",
+    "choose_even_frames",
+    "cut_into_segments",
+    "find_segments",
+    "mark_segments",
+]
 
 
 class Segment(NamedTuple):
@@ -39,6 +46,14 @@ def find_segments(flags: BoolArray, join: int = 0) -> list[Segment]:
         else:
             segments.append(Segment(int(first), int(end) - 1))
     return segments
+
+
+def mark_segments(frame_count: int, segments: Iterable[tuple[int, int]]) -> BoolArray:
+    """Return which frames are in one of the segments, (frame_count,): `find_segments` undone."""
+    flags = np.zeros(frame_count, dtype=bool)
+    for first, last in segments:
+        flags[first : last + 1] = True
+    return flags
 
 
 def cut_into_segments(frame_count: int, length: int, shift: int = 0) -> list[Segment]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from exactik._text import count_noun
-from exactik.motion import find_segments
+from exactik.motion import find_segments, mark_segments
 from exactik.report._headline import format_millimetres, format_share
 from exactik.report._series import Bins, HeatMap, encode_png, error_colours, round_axis_end
 from exactik.report._summary import compute_frame_errors, find_missing
@@ -300,10 +300,7 @@ def lanes_row(lanes: Sequence[Lane], count: int, label: str, line: int = 20) -> 
 def _join_segments(runs: Sequence[tuple[int, int]], count: int) -> Sequence[tuple[int, int]]:
     if len(runs) <= MAX_LANE_SEGMENTS:
         return runs
-    flags = np.zeros(count, dtype=bool)
-    for first, last in runs:
-        flags[first : last + 1] = True
-    return find_segments(flags, join=count // MAX_LANE_SEGMENTS)
+    return find_segments(mark_segments(count, runs), join=count // MAX_LANE_SEGMENTS)
 
 
 def _heat_row(heat: HeatMap, names: Sequence[str]) -> str:

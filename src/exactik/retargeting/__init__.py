@@ -8,11 +8,19 @@ from exactik.retargeting._correspondence import (
     load_mapping,
     save_mapping,
 )
-from exactik.retargeting._result import HingeSpeed, Retargeting, TurnSteps
+from exactik.retargeting._result import (
+    MAX_HAND_ERROR,
+    MAX_SLIDE,
+    HingeSpeed,
+    Retargeting,
+    TurnSteps,
+)
 from exactik.retargeting._retarget import retarget
 from exactik.retargeting.body import Anatomy, BodyFigure, BodyPart, SourceBody, find_anatomy
 
 __all__ = [
+    "MAX_HAND_ERROR",
+    "MAX_SLIDE",
     "Anatomy",
     "BodyFigure",
     "BodyPart",

@@ -9,7 +9,13 @@ import numpy as np
 
 from exactik.errors import ModelError
 from exactik.model import Bone, Joint, Skeleton
-from exactik.motion import Motion, choose_even_frames, cyclic_axes, turn_skeleton
+from exactik.motion import (
+    Motion,
+    check_up_axis,
+    choose_even_frames,
+    cyclic_axes,
+    turn_skeleton,
+)
 from exactik.retargeting.body import (
     Anatomy,
     BodyFigure,
@@ -50,7 +56,7 @@ def prepare_source(
     few = choose_even_frames(len(motion), LOOKED_AT_FRAMES)
     positions = motion.skeleton.forward(motion.q[few]).positions
     seen = _find_up_axis(anatomy, q_rest, positions)
-    told = up or motion.up_axis
+    told = motion.up_axis if up is None else check_up_axis(up)
     known: str = told or seen or _name_axis(find_up_direction(anatomy, positions))
     remarks = ()
     if None not in (told, seen) and told != seen:
@@ -153,19 +159,21 @@ def prepare_target(
     if up is None:
         anatomy = find_anatomy(target, target.neutral(), given)
         positions = target.forward(target.neutral()).positions[None]
-        up = _name_axis(find_up_direction(anatomy, positions))
+        known = _name_axis(find_up_direction(anatomy, positions))
+    else:
+        known = check_up_axis(up)
     root = target.bones[0]
     if any(bone.parent is None for bone in target.bones[1:]):
         raise ModelError(f"{target.name!r} has several roots; retarget needs one")
     if root.joint.moves_freely:
-        return target, up
+        return target, known
     if root.joint.nv > 0:
         raise ModelError(
             f"the root {root.name!r} of {target.name!r} moves, but not freely; retarget needs a "
             "root that is free or fixed"
         )
     freed = Bone(root.name, offset=root.offset, pre=root.pre, joint=Joint.free(), post=root.post)
-    return target.with_bones([freed, *target.bones[1:]]), up
+    return target.with_bones([freed, *target.bones[1:]]), known
 
 
 def make_target_figure(target: Skeleton, given: Mapping[str, str], up: str) -> BodyFigure:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exactik.motion import Segment, find_segments
+from exactik.motion import Segment, find_segments, mark_segments
 from exactik.typing import Array, BoolArray
 
 __all__ = ["Contact", "ContactOptions", "find_contacts", "find_ground_level", "trim_pivots"]
@@ -87,9 +87,7 @@ def trim_pivots(
         max_pivot: [rad] that the foot may turn while both stand.
     """
     unit = along / np.linalg.norm(along, axis=1, keepdims=True)
-    on_ball = np.zeros(len(along), dtype=bool)
-    for first, last in ball_stances:
-        on_ball[first : last + 1] = True
+    on_ball = mark_segments(len(along), ball_stances)
     trimmed = []
     for first, last in ankle_stances:
         frames = np.arange(first, last + 1)

@@ -27,6 +27,7 @@ from exactik.retargeting.body import (
     find_moving_coordinates,
     find_other_bones,
     find_root_dofs,
+    find_stem,
     find_stretching_dofs,
 )
 from exactik.solvers import Auto, Solver
@@ -138,7 +139,7 @@ class _PartsCopy:
             goals.append(PositionGoal(pelvis, hip_places[0], target.hip_centre, name="hips"))
             self.targets["hips"] = hip_places
         for pair, turned in turns:
-            stem = _find_stem(pair.part)
+            stem = find_stem(pair.part)
             weight = PART_WEIGHTS.get(stem, OTHER_WEIGHT)
             if stem in LONG_PARTS:
                 name, axis = f"{pair.part}.along", target.part_frames[pair.part][:, 0]
@@ -194,7 +195,3 @@ def _stand_at_rest(target: BodyFigure, targets: dict[str, Array]) -> Array:
     rotation = pre.T @ turn @ pose.rotations[0] @ post.T
     q[: root.joint.nq] = root.joint.coordinates_for(pre.T @ (place - root.offset), rotation)
     return q
-
-
-def _find_stem(part: str) -> str:
-    return part.removeprefix("left_").removeprefix("right_").rstrip("_0123456789")

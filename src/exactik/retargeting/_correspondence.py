@@ -146,9 +146,12 @@ def _used_bones(anatomy: Anatomy, names: set[str]) -> set[str]:
 
 def _find_unused(anatomy: Anatomy, used: set[str]) -> tuple[str, ...]:
     """Return bones that move and are neither in use nor hinges on the way to one in use."""
-    skeleton = anatomy.skeleton
-    above = {int(skeleton.parents[skeleton.bone_index(bone)]) for bone in used}
-    hinges = {k for k in above if k >= 0 and skeleton.bones[k].joint.nv == 1}
+    skeleton, hinges = anatomy.skeleton, set[int]()
+    for bone in used:
+        k = int(skeleton.parents[skeleton.bone_index(bone)])
+        while k >= 0 and skeleton.bones[k].joint.nv <= 1 and skeleton.bone_names[k] not in used:
+            hinges.add(k)
+            k = int(skeleton.parents[k])
     return tuple(
         bone.name
         for k, bone in enumerate(skeleton.bones)
@@ -162,13 +165,24 @@ def _find_unused(anatomy: Anatomy, used: set[str]) -> tuple[str, ...]:
 def split_mapping(mapping: BoneMapping | None) -> tuple[dict[str, str], dict[str, str]]:
     """Return what a mapping says of the source and of the target: part → bone."""
     given: tuple[dict[str, str], dict[str, str]] = ({}, {})
-    for part, bones in (mapping or {}).items():
-        if isinstance(bones, str) or len(bones) != 2:
+    if mapping is None:
+        return given
+    if not isinstance(mapping, Mapping):
+        raise UsageError(f"mapping is {mapping!r}; expected {{part: (source bone, target bone)}}")
+    for part, bones in mapping.items():
+        if not _is_pair_of_bones(bones):
             raise UsageError(f"the mapping of {part!r} is {bones!r}; expected [source, target]")
         for known, bone in zip(given, bones, strict=True):
             if bone is not None:
                 known[part] = bone
     return given
+
+
+def _is_pair_of_bones(value: object) -> bool:
+    """Whether it is a list or tuple of two, of which each is the name of a bone or None."""
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        return False
+    return all(bone is None or isinstance(bone, str) for bone in value)
 
 
 def load_mapping(path: str | os.PathLike[str]) -> dict[str, tuple[str | None, str | None]]:
@@ -184,8 +198,7 @@ def load_mapping(path: str | os.PathLike[str]) -> dict[str, tuple[str | None, st
         raise FileError(path, 'expected {"part": ["bone of the source", "bone of the target"]}')
     mapping: dict[str, tuple[str | None, str | None]] = {}
     for part, bones in content.items():
-        is_pair = isinstance(bones, list) and len(bones) == 2
-        if not is_pair or not all(bone is None or isinstance(bone, str) for bone in bones):
+        if not _is_pair_of_bones(bones):
             raise FileError(path, f"{part!r}: expected [bone of the source, bone of the target]")
         mapping[part] = (bones[0], bones[1])
     return mapping

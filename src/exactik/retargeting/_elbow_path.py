@@ -9,13 +9,15 @@ circle in each frame, one each is chosen so that the arm turns least from frame 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from exactik.batch import solve_batch
 from exactik.goals import Goal, OrientationGoal, PositionGoal, PostureGoal
 from exactik.model import Bone, Skeleton
 from exactik.problem import Problem
-from exactik.retargeting._reach import PLACE_WEIGHT, REST_WEIGHT
+from exactik.retargeting._reach import PLACE_WEIGHT, REACH_METHOD, REST_WEIGHT
 from exactik.retargeting.body import (
     ARM_PARTS,
     BodyFigure,
@@ -24,9 +26,8 @@ from exactik.retargeting.body import (
     find_moving_coordinates,
     find_stretching_dofs,
 )
-from exactik.solvers import Auto
 from exactik.spatial import angle_between
-from exactik.typing import Array, BoolArray
+from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["find_elbow_path"]
 
@@ -42,14 +43,7 @@ MISS_COST = 100.0
 COORDINATE_SHARE = 0.05
 """Of the squared changes of coordinates among those of the bones' turns: a robot's hinges should
 not turn by half while the arm stays as it is."""
-CANDIDATE_METHOD = Auto(
-    metric="dof",
-    tolerance=1e-5,
-    max_iterations=30,
-    initial_damping=1e-3,
-    detour=False,
-    escape=False,
-)
+CANDIDATE_METHOD = replace(REACH_METHOD, max_iterations=30)
 """Not to the end: what is chosen is placed exactly afterwards, from there."""
 COPY_SHARE = 0.01
 """Of the squared turns from the copied arm, in each frame, among those from frame to frame."""
@@ -93,10 +87,25 @@ def find_elbow_path(
     bones = [arm.bone_index(bone) for bone in limb.bones]
     turned = arm.forward(candidates).rotations[:, :, bones]
     coordinates = candidates[:, :, arm.plain_q[arm.plain_q >= 0]]
-    node_costs = MISS_COST * np.maximum(misses / max_miss - 1.0, 0.0)
-    node_costs += COPY_SHARE * (angle_between(turned, wanted[:, None, bones]) ** 2).sum(axis=-1)
+    chosen = _choose_candidates(misses / max_miss, turned, coordinates, wanted[:, bones])
+    found = q.copy()
+    found[:, moves] = candidates[np.arange(len(q)), chosen]
+    return found
+
+
+def _choose_candidates(misses: Array, turned: Array, coordinates: Array, wanted: Array) -> IntArray:
+    """Return which candidate of each frame is on the shortest path through all, (T,).
+
+    Args:
+        misses: of the wrist, in what it may be off, (T, K).
+        turned: how the bones of the arm are turned, (T, K, n, 3, 3).
+        coordinates: of its joints [rad], (T, K, m).
+        wanted: how the copied arm is turned, (T, n, 3, 3).
+    """
+    node_costs = MISS_COST * np.maximum(misses - 1.0, 0.0)
+    node_costs += COPY_SHARE * (angle_between(turned, wanted[:, None]) ** 2).sum(axis=-1)
     cost, origins = node_costs[0], []
-    for t in range(1, len(q)):
+    for t in range(1, len(turned)):
         turns = angle_between(turned[t - 1][:, None], turned[t][None])
         changes = coordinates[t][None] - coordinates[t - 1][:, None]
         step = (turns**2).sum(axis=-1) + COORDINATE_SHARE * (changes**2).sum(axis=-1)
@@ -106,9 +115,7 @@ def find_elbow_path(
     chosen = [int(np.argmin(cost))]
     for origin in reversed(origins):
         chosen.append(int(origin[chosen[-1]]))
-    found = q.copy()
-    found[:, moves] = candidates[np.arange(len(q)), chosen[::-1]]
-    return found
+    return np.array(chosen[::-1])
 
 
 def _extract_arm(target: BodyFigure, limb: Limb) -> tuple[Skeleton, BoolArray]:

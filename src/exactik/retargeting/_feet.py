@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from exactik.model import Skeleton
+from exactik.motion import Segment, mark_segments
 from exactik.retargeting._bends import lower_hips
 from exactik.retargeting._contacts import (
     Contact,
@@ -54,11 +55,7 @@ def _find_flat_frames(source: SourceBody, side: str, stances: list[Contact]) -> 
     """
     flat = np.ones(len(source.positions), dtype=bool)
     for point in ("ankle", "ball"):
-        stands = np.zeros(len(flat), dtype=bool)
-        for contact in stances:
-            if contact.side == side and contact.point == point:
-                stands[contact.frames.first : contact.frames.last + 1] = True
-        flat &= stands
+        flat &= mark_segments(len(flat), _select_frames(stances, side, point))
     if not flat.any():
         return {}
     along = (source.ball(side) - source.ankle(side))[flat]
@@ -69,6 +66,10 @@ def _find_flat_frames(source: SourceBody, side: str, stances: list[Contact]) -> 
     foot = source.rotations[flat, source.figure.index_of(f"{side}_foot")]
     mean = (np.swapaxes(foot, 1, 2) @ axes).mean(axis=0)
     return {f"{side}_foot": nearest_rotation(mean)}
+
+
+def _select_frames(stances: list[Contact], side: str, point: str) -> list[Segment]:
+    return [s.frames for s in stances if (s.side, s.point) == (side, point)]
 
 
 def place_feet(
@@ -92,8 +93,8 @@ def place_feet(
             standing,
             pose.rotations[:, foot],
             target.toe_points[side],
-            [s.frames for s in stances if (s.side, s.point) == (side, "ankle")],
-            [s.frames for s in stances if (s.side, s.point) == (side, "ball")],
+            _select_frames(stances, side, "ankle"),
+            _select_frames(stances, side, "ball"),
             source.rate,
         )
         bone = target.bone_of(f"{side}_foot")

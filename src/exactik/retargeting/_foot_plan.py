@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.motion import Segment
+from exactik.motion import Segment, mark_segments
 from exactik.retargeting.body import rotation_between
 from exactik.spatial import exp_rotation, log_rotation
 from exactik.typing import Array, BoolArray
@@ -60,8 +60,8 @@ def plan_foot(
     """
     along = rotations @ ball_point
     turned = _hold_direction(along, ankle_stances, ball_stances, rate)
-    stands_on_ankle = _mark(len(ankle), ankle_stances)
-    stands_on_ball = _mark(len(ankle), ball_stances)
+    stands_on_ankle = mark_segments(len(ankle), ankle_stances)
+    stands_on_ball = mark_segments(len(ankle), ball_stances)
     shift = np.zeros_like(ankle)
     held_ankle, held_ball = np.full_like(ankle, np.nan), np.full_like(ankle, np.nan)
     stances = sorted([(s, True) for s in ankle_stances] + [(s, False) for s in ball_stances])
@@ -86,7 +86,7 @@ def _hold_direction(
     along: Array, ankle_stances: Sequence[Segment], ball_stances: Sequence[Segment], rate: float
 ) -> Array:
     """Return ankle to ball, (T, 3), constant wherever both stand."""
-    both = _mark(len(along), ankle_stances) & _mark(len(along), ball_stances)
+    both = mark_segments(len(along), ankle_stances) & mark_segments(len(along), ball_stances)
     turn = np.zeros_like(along)
     unit = along / np.linalg.norm(along, axis=1, keepdims=True)
     for first, last in _join_overlaps(ankle_stances, ball_stances):
@@ -101,13 +101,6 @@ def _join_overlaps(a: Sequence[Segment], b: Sequence[Segment]) -> list[Segment]:
     """Return the frames in which a stance of each kind goes on, one segment a pair."""
     pairs = [Segment(max(s.first, o.first), min(s.last, o.last)) for s in a for o in b]
     return [pair for pair in pairs if pair.first <= pair.last]
-
-
-def _mark(count: int, segments: Sequence[Segment]) -> BoolArray:
-    flags = np.zeros(count, dtype=bool)
-    for first, last in segments:
-        flags[first : last + 1] = True
-    return flags
 
 
 def _fade(values: Array, known: BoolArray, rate: float) -> Array:

@@ -1,29 +1,80 @@
-"""Whether the place of a wrist can be reached at all: asked of the arm alone, from many starts."""
+"""Where a wrist should be, and whether the arm alone can bring it there, from many starts."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from exactik.batch import solve_batch
 from exactik.goals import PositionGoal
+from exactik.model import Pose
 from exactik.problem import Problem
-from exactik.retargeting._hands import measure_hand_places
+from exactik.retargeting._bends import limit_extension
 from exactik.retargeting.body import (
+    SIDES,
     BodyFigure,
     SourceBody,
     find_limb,
+    find_limb_dofs,
     find_other_bones,
     find_stretching_dofs,
 )
-from exactik.typing import Array, BoolArray, IntArray
+from exactik.typing import Array, IntArray
 
-__all__ = ["HandReach", "find_hand_reach"]
+__all__ = ["HandPlaces", "HandReach", "find_hand_reach", "measure_hand_places"]
 
 REACH_STARTS = 16
 """Of an arm in each frame, all over its limits."""
 AT_LIMIT = 1e-4  # [rad] within which a dof is at its limit
+
+
+class HandPlaces(NamedTuple):
+    """Where a wrist is, and where it should be.
+
+    Attributes:
+        scaled: the source's place, seen from the chest, scaled by the arms [m, world], (T, 3).
+        target: the same, but for arms that would be straight: these stay bent a little.
+        reached: the target's [m, world], (T, 3).
+    """
+
+    scaled: Array
+    target: Array
+    reached: Array
+
+
+def measure_hand_places(
+    source: SourceBody, target: BodyFigure, pose: Pose
+) -> Mapping[str, HandPlaces]:
+    """Return the places of both wrists in poses of the target: side → places.
+
+    The scaled place lies from the target's shoulder as the source's wrist from its shoulder, in the
+    axes of the chest, times the ratio of the lengths of the arms: it can always be reached, unless
+    a limit forbids it.
+    """
+    chest = source.rotations[:, source.figure.index_of(source.figure.chest)]
+    R_source = chest @ source.figure.part_frames[source.figure.chest]
+    own = pose.rotations[:, target.index_of(target.chest)]
+    R_target = own @ target.part_frames[target.chest]
+    places = {}
+    for side in SIDES:
+        shoulder, wrist = (
+            source.positions[:, source.figure.start_of(f"{side}_{part}")]
+            for part in ("upper_arm", "hand")
+        )
+        own_shoulder, own_wrist = (
+            pose.positions[:, target.start_of(f"{side}_{part}")] for part in ("upper_arm", "hand")
+        )
+        scale = target.arm_lengths[side] / source.figure.arm_lengths[side]
+        seen = np.einsum("tji,tj->ti", R_source, wrist - shoulder)
+        away = scale * np.einsum("tij,tj->ti", R_target, seen)
+        places[side] = HandPlaces(
+            scaled=own_shoulder + away,
+            target=own_shoulder + limit_extension(away, target.arm_lengths[side]),
+            reached=own_wrist,
+        )
+    return places
 
 
 class HandReach(NamedTuple):
@@ -58,7 +109,7 @@ def find_hand_reach(
     solved = solve_batch(problem, {"wrist": places}, q0=q[frames], starts=REACH_STARTS, threads=1).q
     off = np.linalg.norm(skeleton.forward(solved).point(wrist) - places, axis=1)
     distances = off / target.arm_lengths[side]
-    moves: BoolArray = np.isin(np.array(skeleton.bone_names)[skeleton.dof_bones], limb.moving)
+    moves = find_limb_dofs(skeleton, limb)
     worst, limits = solved[int(np.argmax(distances))], []
     for dof in np.flatnonzero(moves & (skeleton.plain_q >= 0)):
         value = worst[skeleton.plain_q[dof]]

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.model import Pose
-from exactik.retargeting._bends import limit_extension
 from exactik.retargeting._elbow_path import find_elbow_path
+from exactik.retargeting._hand_reach import measure_hand_places
 from exactik.retargeting._jumps import (
     find_limb_jumps,
     spread_jumps,
@@ -29,9 +28,9 @@ from exactik.retargeting.body import (
     find_other_bones,
 )
 from exactik.spatial import nearest_rotation
-from exactik.typing import Array, IntArray
+from exactik.typing import Array, BoolArray, IntArray
 
-__all__ = ["HandPlaces", "measure_hand_places", "place_hands"]
+__all__ = ["place_hands"]
 
 SHOULDER_ROUNDS = 2
 """How often wrists are placed: a shoulder of several hinges shifts its centre by millimetres when
@@ -52,58 +51,12 @@ MIN_MEAN_DETERMINANT = 0.05
 one is turned by half against two equal ones."""
 
 
-class HandPlaces(NamedTuple):
-    """Where a wrist is, and where it should be.
-
-    Attributes:
-        scaled: the source's place, seen from the chest, scaled by the arms [m, world], (T, 3).
-        target: the same, but for arms that would be straight: these stay bent a little.
-        reached: the target's [m, world], (T, 3).
-    """
-
-    scaled: Array
-    target: Array
-    reached: Array
-
-
-def measure_hand_places(
-    source: SourceBody, target: BodyFigure, pose: Pose
-) -> Mapping[str, HandPlaces]:
-    """Return the places of both wrists in poses of the target: side → places.
-
-    The scaled place lies from the target's shoulder as the source's wrist from its shoulder, in the
-    axes of the chest, times the ratio of the lengths of the arms: it can always be reached, unless
-    a limit forbids it.
-    """
-    chest = source.rotations[:, source.figure.index_of(source.figure.chest)]
-    R_source = chest @ source.figure.part_frames[source.figure.chest]
-    own = pose.rotations[:, target.index_of(target.chest)]
-    R_target = own @ target.part_frames[target.chest]
-    places = {}
-    for side in SIDES:
-        shoulder, wrist = (
-            source.positions[:, source.figure.start_of(f"{side}_{part}")]
-            for part in ("upper_arm", "hand")
-        )
-        own_shoulder, own_wrist = (
-            pose.positions[:, target.start_of(f"{side}_{part}")] for part in ("upper_arm", "hand")
-        )
-        scale = target.arm_lengths[side] / source.figure.arm_lengths[side]
-        seen = np.einsum("tji,tj->ti", R_source, wrist - shoulder)
-        away = scale * np.einsum("tij,tj->ti", R_target, seen)
-        places[side] = HandPlaces(
-            scaled=own_shoulder + away,
-            target=own_shoulder + limit_extension(away, target.arm_lengths[side]),
-            reached=own_wrist,
-        )
-    return places
-
-
 def place_hands(source: SourceBody, target: BodyFigure, q: Array, threads: int) -> Array:
     """Return poses whose wrists are at the scaled places of the source's; only arms move.
 
     Where an arm jumps on the way or a wrist is off, another way for the elbow is looked for. What
-    still jumps is spread over a moment, with the wrist going along.
+    still jumps is spread over a moment with the wrist going along, or goes back to the copied arm
+    there, whichever leaves the wrist nearer to its places.
     """
     arms = _Arms(source, target, threads)
     copied, q = q, arms.reach(q, {side: np.zeros(len(q)) for side in SIDES})
@@ -111,7 +64,8 @@ def place_hands(source: SourceBody, target: BodyFigure, q: Array, threads: int) 
         mended = arms.mend(q, copied, side)
         if arms.rate_faults(mended, side).jumps > 0:
             ways = [arms.spread(way, side) for way in (mended, q)]
-            mended = min(ways, key=lambda way: arms.rate_faults(way, side))
+            ways.append(arms.fall_back(q, copied, side))
+            mended = min(ways, key=lambda way: arms.rate_way(way, side))
         q = mended
     return q
 
@@ -246,16 +200,41 @@ class _Arms:
 
     def spread(self, q: Array, side: str) -> Array:
         """Return poses whose arm changes over within a moment where it jumps, the wrist with it."""
+        limb, moves = self.limbs[side], self.find_coordinates(side)
         nearness = {name: np.zeros(len(q)) for name in SIDES}
         for _ in range(SPREAD_ROUNDS):
             jumps = self.find_jumps(q)[side]
             if len(jumps) == 0:
                 break
-            limb = self.limbs[side]
             q, near = spread_jumps(self.target.skeleton, q, limb, jumps, self.source.rate)
             nearness[side] = np.maximum(nearness[side], near)
-            q = self.reach(q, nearness)
+            # The other arm stays: what was spread there is not to be placed again.
+            q = np.where(moves, self.reach(q, nearness), q)
         return q
+
+    def fall_back(self, q: Array, copied: Array, side: str) -> Array:
+        """Return poses whose arm is nearer to the copied one, the nearer they are to a jump."""
+        skeleton, limb, moves = self.target.skeleton, self.limbs[side], self.find_coordinates(side)
+        base = np.where(moves, copied, q)
+        nearness = {name: np.zeros(len(q)) for name in SIDES}
+        for _ in range(SPREAD_ROUNDS):
+            q = np.where(moves, self.reach(base, nearness), q)
+            jumps = self.find_jumps(q)[side]
+            if len(jumps) == 0:
+                break
+            _, near = spread_jumps(skeleton, q, limb, jumps, self.source.rate)
+            nearness[side] = np.maximum(nearness[side], near)
+        return q
+
+    def find_coordinates(self, side: str) -> BoolArray:
+        """Return which coordinates an arm has, (nq,)."""
+        skeleton, moving = self.target.skeleton, set(self.limbs[side].moving)
+        return find_moving_coordinates(skeleton, find_other_bones(skeleton, moving))
+
+    def rate_way(self, q: Array, side: str) -> tuple[int, float]:
+        """Return how often an arm jumps, and how far its wrist is off in all frames together."""
+        misses = self.measure_misses(q, side)
+        return len(self.find_jumps(q)[side]), float(misses[misses > MISSED_SHARE].sum())
 
     def rate_faults(self, q: Array, side: str) -> ArmFaults:
         """Return what is wrong with an arm."""

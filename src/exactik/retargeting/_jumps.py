@@ -14,9 +14,16 @@ import numpy as np
 
 from exactik.model import Pose, Skeleton
 from exactik.retargeting._foot_plan import fade_out
-from exactik.retargeting.body import LIMBS, BodyFigure, Limb, SourceBody, find_limb
+from exactik.retargeting.body import (
+    LIMBS,
+    BodyFigure,
+    Limb,
+    SourceBody,
+    find_limb,
+    find_limb_dofs,
+)
 from exactik.spatial import angle_between
-from exactik.typing import Array, BoolArray, IntArray
+from exactik.typing import Array, IntArray
 
 __all__ = [
     "compute_allowed_steps",
@@ -122,7 +129,7 @@ def spread_jumps(
         Poses, (T, nq), and from 0 to 1 how near each frame is to a jump, (T,).
     """
     nearness, half = np.zeros(len(q)), max(round(SPREAD_SECONDS * rate), 2)
-    moves = _find_dofs(skeleton, limb.moving)
+    moves = find_limb_dofs(skeleton, limb)
     change = np.zeros((len(q), skeleton.nv))
     for t in frames:
         jump = np.where(moves, skeleton.difference(q[t + 1], q[t]), 0.0)
@@ -133,10 +140,6 @@ def spread_jumps(
             change[part] += sign * share[:, None] * jump
             nearness[part] = np.maximum(nearness[part], share)
     return skeleton.clip(skeleton.integrate(q, change)), nearness
-
-
-def _find_dofs(skeleton: Skeleton, bones: Sequence[str]) -> BoolArray:
-    return np.isin(np.array(skeleton.bone_names)[skeleton.dof_bones], list(bones))
 
 
 def spread_limb_jumps(source: SourceBody, target: BodyFigure, q: Array) -> Array:

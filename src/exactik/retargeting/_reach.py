@@ -21,7 +21,14 @@ from exactik.retargeting.body import find_stretching_dofs
 from exactik.solvers import Auto
 from exactik.typing import Array
 
-__all__ = ["LIMB_TURN_WEIGHT", "PointPath", "reach_places"]
+__all__ = [
+    "LIMB_TURN_WEIGHT",
+    "PLACE_WEIGHT",
+    "REACH_METHOD",
+    "REST_WEIGHT",
+    "PointPath",
+    "reach_places",
+]
 
 PLACE_WEIGHT = 1e5
 """Of a point [1/m²] against that of a bone's place, 1: a decimetre that the pose would rather be
@@ -56,8 +63,8 @@ def reach_places(
     paths: Sequence[PointPath],
     turn_weights: Mapping[str, float],
     *,
-    lock: Sequence[str] = (),
-    threads: int = 1,
+    lock: Sequence[str],
+    threads: int,
     turns: Array | None = None,
 ) -> Array:
     """Return poses, (T, nq), near the poses q, whose points are at their places.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,18 +10,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from exactik._arguments import require_html_path
 from exactik._text import count_noun, join_names
 from exactik.model import Pose
 from exactik.motion import Motion, choose_even_frames
 from exactik.retargeting._contacts import Contact
 from exactik.retargeting._correspondence import Correspondence
-from exactik.retargeting._hand_reach import find_hand_reach
-from exactik.retargeting._hands import measure_hand_places
+from exactik.retargeting._hand_reach import find_hand_reach, measure_hand_places
 from exactik.retargeting._jumps import find_jump_frames, measure_limb_steps, measure_trunk_steps
 from exactik.retargeting.body import LIMBS, SIDES, BodyFigure, SourceBody
 from exactik.typing import Array, IntArray
 
-__all__ = ["HingeSpeed", "Retargeting", "TurnSteps"]
+__all__ = ["MAX_HAND_ERROR", "MAX_SLIDE", "HingeSpeed", "Retargeting", "TurnSteps"]
 
 MAX_SLIDE = 1e-3  # [m] of a standing foot that counts as standing; a millimetre is not seen
 MAX_HAND_ERROR = 0.02  # of the arm's length that a wrist may be off; 1 cm of an adult's
@@ -83,7 +84,7 @@ class Retargeting:
     source_body: SourceBody
     target_figure: BodyFigure
     root_was_freed: bool
-    hands_placed: bool = True
+    hands_placed: bool
     remarks: tuple[str, ...] = ()
 
     @cached_property
@@ -92,16 +93,20 @@ class Retargeting:
         return self.target_figure.skeleton.forward(self.motion.q)
 
     @cached_property
-    def foot_slides(self) -> Array:
-        """How far a standing point gets from where it stood first, for each contact [m], (n,)."""
+    def contact_slides(self) -> tuple[Array, ...]:
+        """How far a point is from where it stood first, in each frame of each contact [m]."""
         slides, figure = [], self.target_figure
         for contact in self.contacts:
-            bone = figure.bone_of(f"{contact.side}_foot")
-            ball = figure.toe_points[contact.side]
-            places = self._pose.point(bone, ball if contact.point == "ball" else np.zeros(3))
+            point = figure.toe_points[contact.side] if contact.point == "ball" else np.zeros(3)
+            places = self._pose.point(figure.bone_of(f"{contact.side}_foot"), point)
             stance = places[contact.frames.first : contact.frames.last + 1]
-            slides.append(float(np.linalg.norm(stance - stance[0], axis=1).max()))
-        return np.array(slides)
+            slides.append(np.linalg.norm(stance - stance[0], axis=1))
+        return tuple(slides)
+
+    @property
+    def foot_slides(self) -> Array:
+        """The farthest of these, for each contact [m], (n,)."""
+        return np.array([float(slide.max()) for slide in self.contact_slides])
 
     @cached_property
     def hand_errors(self) -> Mapping[str, Array]:
@@ -171,10 +176,11 @@ class Retargeting:
             off = np.flatnonzero(errors > MAX_HAND_ERROR)
             if len(off) > 0:
                 worst = int(np.argmax(errors))
+                often = f"beyond {100.0 * MAX_HAND_ERROR:g} % in {count_noun(len(off), 'frame')}"
                 found.append(
                     f"the {side} wrist is up to {100.0 * errors[worst]:.1f} % of the arm from its "
-                    f"place, at {worst / self.motion.rate:.2f} s, and beyond 2 % in "
-                    f"{count_noun(len(off), 'frame')}{self._explain_misses(side, off)}"
+                    f"place, at {worst / self.motion.rate:.2f} s, and {often}"
+                    f"{self._explain_misses(side, off)}"
                 )
         if self.limit_excess > 0.0:
             found.append(f"limits are left by {self.limit_excess:.2g} rad or m")
@@ -244,6 +250,17 @@ class Retargeting:
         return (
             text + ("; ".join(self.problems) if self.needs_look else "no limit left, no jump") + "."
         )
+
+    def report(self, path: str | os.PathLike[str], *, command: str = "") -> None:
+        """Write a report: one HTML file that needs nothing else, with both figures side by side.
+
+        Args:
+            path: of the file.
+            command: that repeats it, to be printed in it.
+        """
+        from exactik.report import write_retargeting_report
+
+        write_retargeting_report(self, require_html_path("report", path), command)
 
     def to_dict(self) -> dict[str, Any]:
         """Return numbers and words for JSON."""

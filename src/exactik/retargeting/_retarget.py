@@ -21,6 +21,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from exactik._arguments import require_instance
 from exactik.errors import UsageError
 from exactik.model import Skeleton
 from exactik.motion import Motion
@@ -91,12 +92,16 @@ def retarget(
         ModelError: arms and legs of a skeleton cannot be told; give a mapping.
     """
     begin = time.perf_counter()
+    motion = require_instance("motion", motion, Motion)
+    target = require_instance("target", target, Skeleton)
     if len(motion) == 0:
         raise UsageError("the motion has no frame; retarget needs one at least")
     if not np.isfinite(motion.q).all():
         raise UsageError("retarget needs a motion whose frames all have a pose; fill gaps first")
     workers = (os.cpu_count() or 1) if threads is None else require_count("threads", threads)
-    options = ContactOptions() if contacts is None else contacts
+    options = ContactOptions()
+    if contacts is not None:
+        options = require_instance("contacts", contacts, ContactOptions)
     given_source, given_target = split_mapping(mapping)
     source, source_up, remarks = prepare_source(motion, given_source, up)
     free_target, target_up = prepare_target(target, given_target, target_up)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik._arguments import require_html_path
 from exactik.biomechanics import (
     GaitCycles,
     JointAngles,
@@ -19,7 +20,6 @@ from exactik.biomechanics import (
     find_body_segments,
     find_gait_cycles,
 )
-from exactik.errors import UsageError
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion, Swap, choose_even_frames
 from exactik.tracking._assessment import (
@@ -287,9 +287,7 @@ class Track:
         """
         from exactik.report import write_report
 
-        if not os.fspath(path).lower().endswith((".html", ".htm")):
-            raise UsageError(f"report is {os.fspath(path)!r}; it must be an .html file")
-        write_report(self, os.fspath(path), command)
+        write_report(self, require_html_path("report", path), command)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the motion, see `Motion.save`."""

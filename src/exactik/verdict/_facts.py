@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exactik.motion import Swap, choose_even_frames
+from exactik.motion import Swap, choose_even_frames, mark_segments
 from exactik.typing import BoolArray
 from exactik.verdict._context import MarkerUse, UpAxis
 from exactik.verdict._heading import measure_heading
@@ -297,11 +297,8 @@ def find_span(seen: BoolArray) -> tuple[int, int]:
 
 def _share_of(track: Track, frames: slice, kind: str) -> float:
     """Return the share of the frames in segments of a kind of attention."""
-    marked = np.zeros(len(track), dtype=bool)
-    for segment in track.attention:
-        if segment.kind == kind:
-            marked[segment.first : segment.last + 1] = True
-    return float(marked[frames].mean())
+    segments = [(found.first, found.last) for found in track.attention if found.kind == kind]
+    return float(mark_segments(len(track), segments)[frames].mean())
 
 
 def measure_swap(swap: Swap, frames: int) -> float:

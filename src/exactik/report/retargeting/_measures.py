@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from exactik.motion import find_segments
+from exactik.retargeting import MAX_HAND_ERROR, MAX_SLIDE
 from exactik.typing import Array, BoolArray
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ __all__ = [
     "measure_retargeting",
 ]
 
-MAX_SLIDE_MM, MAX_WRIST_PERCENT = 1.0, 2.0  # beyond which `Retargeting.problems` names them
+MAX_SLIDE_MM, MAX_WRIST_PERCENT = 1e3 * MAX_SLIDE, 100.0 * MAX_HAND_ERROR
 LIMIT_TOLERANCE = 1e-6  # [rad or m] from a limit at which a coordinate touches it
 SLIDE, WRIST, JUMP = "slides", "wrist off", "jumps"
 
@@ -89,35 +90,24 @@ def measure_retargeting(result: Retargeting) -> Measures:
     )
 
 
-def _measure_stances(result: Retargeting) -> list[Array]:
-    """Return how far a standing point is from where it stood first [mm], of each contact."""
-    figure = result.target_figure
-    pose = figure.skeleton.forward(result.motion.q)
-    stances = []
-    for contact in result.contacts:
-        ball = figure.toe_points[contact.side] if contact.point == "ball" else np.zeros(3)
-        places = pose.point(figure.bone_of(f"{contact.side}_foot"), ball)
-        stance = places[contact.frames.first : contact.frames.last + 1]
-        stances.append(1e3 * np.linalg.norm(stance - stance[0], axis=1))
-    return stances
-
-
 def _measure_slides(result: Retargeting) -> Array:
     slides = np.full(len(result.motion), np.nan)
-    for contact, stance in zip(result.contacts, _measure_stances(result), strict=True):
+    for contact, distances in zip(result.contacts, result.contact_slides, strict=True):
         part = slice(contact.frames.first, contact.frames.last + 1)
-        slides[part] = np.fmax(slides[part], stance)
+        slides[part] = np.fmax(slides[part], 1e3 * distances)
     return slides
 
 
 def _find_slides(result: Retargeting) -> list[FaultyStretch]:
     found = []
-    for contact, stance in zip(result.contacts, _measure_stances(result), strict=True):
-        if stance.max() > MAX_SLIDE_MM:
+    for contact, distances in zip(result.contacts, result.contact_slides, strict=True):
+        farthest = 1e3 * float(distances.max())
+        if farthest > MAX_SLIDE_MM:
             first, last = contact.frames.first, contact.frames.last
             point = "ball of the foot" if contact.point == "ball" else "heel"
-            text = f"the {contact.side} {point} slides by {stance.max():.1f} mm while it stands"
-            found.append(FaultyStretch(SLIDE, first, last, first + int(np.argmax(stance)), text))
+            text = f"the {contact.side} {point} slides by {farthest:.1f} mm while it stands"
+            frame = first + int(np.argmax(distances))
+            found.append(FaultyStretch(SLIDE, first, last, frame, text))
     return found
 
 

@@ -1,6 +1,13 @@
 """A skeleton as a body: its parts, how they are at rest, its limbs."""
 
-from exactik.retargeting.body._anatomy import ARM_PARTS, LEG_PARTS, SIDES, Anatomy, BodyPart
+from exactik.retargeting.body._anatomy import (
+    ARM_PARTS,
+    LEG_PARTS,
+    SIDES,
+    Anatomy,
+    BodyPart,
+    find_stem,
+)
 from exactik.retargeting.body._bone_names import read_bone_name
 from exactik.retargeting.body._figure import (
     BodyFigure,
@@ -15,6 +22,7 @@ from exactik.retargeting.body._limbs import (
     Limb,
     find_bones_below,
     find_limb,
+    find_limb_dofs,
     find_moving_coordinates,
     find_other_bones,
     find_root_dofs,
@@ -35,9 +43,11 @@ __all__ = [
     "find_anatomy",
     "find_bones_below",
     "find_limb",
+    "find_limb_dofs",
     "find_moving_coordinates",
     "find_other_bones",
     "find_root_dofs",
+    "find_stem",
     "find_stretching_dofs",
     "find_up_direction",
     "make_body_figure",

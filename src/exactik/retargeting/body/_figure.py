@@ -54,8 +54,7 @@ class BodyFigure:
 
     def bone_of(self, name: str) -> str:
         """Return the bone that has the orientation of a part, or of another bone by its name."""
-        part = self.anatomy.parts.get(name)
-        return self.anatomy.others[name] if part is None else part.bone
+        return self.anatomy.bone_of(name)
 
     def index_of(self, name: str) -> int:
         """Return the index of that bone."""
@@ -63,7 +62,7 @@ class BodyFigure:
 
     def start_of(self, name: str) -> int:
         """Return the index of the bone whose origin is the joint centre of a part."""
-        return self.skeleton.bone_index(self.anatomy.parts[name].start)
+        return self.anatomy.start_of(name)
 
     @property
     def chest(self) -> str:
@@ -134,7 +133,6 @@ def rotation_between(a: Array, b: Array) -> Array:
 
     Between opposite ones there is no shortest; half a turn about some axis across is returned.
     """
-    a, b = np.broadcast_arrays(a, b)
     cosine = np.einsum("...i,...i->...", a, b)[..., None, None]
     k = skew(np.cross(a, b))
     opposite = cosine < -1.0 + 1e-9

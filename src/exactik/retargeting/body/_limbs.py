@@ -17,6 +17,7 @@ __all__ = [
     "Limb",
     "find_bones_below",
     "find_limb",
+    "find_limb_dofs",
     "find_moving_coordinates",
     "find_other_bones",
     "find_root_dofs",
@@ -53,6 +54,11 @@ def find_limb(figure: BodyFigure, name: str) -> Limb:
         moving.append(skeleton.bone_names[k])
         k = int(skeleton.parents[k])
     return Limb(tuple(figure.bone_of(part) for part in names), body, tuple(moving))
+
+
+def find_limb_dofs(skeleton: Skeleton, limb: Limb) -> BoolArray:
+    """Return which dofs move a limb, (nv,)."""
+    return np.isin(np.array(skeleton.bone_names)[skeleton.dof_bones], limb.moving)
 
 
 def find_root_dofs(skeleton: Skeleton) -> BoolArray:

@@ -58,7 +58,7 @@ class _RestMeasure:
 
     def start(self, name: str) -> Array:
         """Return the joint centre of a part at rest [m], (3,)."""
-        return self.positions[self.skeleton.bone_index(self.anatomy.parts[name].start)]
+        return self.positions[self.anatomy.start_of(name)]
 
     def _find_body_axes(self) -> Array:
         """Return the axes of the body at rest as columns: forward, left, up, (3, 3)."""
@@ -81,7 +81,7 @@ class _RestMeasure:
         axes = self._find_part_axes(toes)
         frames = {}
         for name, axes_of_part in axes.items():
-            bone = self.skeleton.bone_index(self._bone_of(name))
+            bone = self.skeleton.bone_index(self.anatomy.bone_of(name))
             frames[name] = self.rotations[bone].T @ axes_of_part
         toe_points = {}
         for side in SIDES:
@@ -99,10 +99,6 @@ class _RestMeasure:
             toe_points=toe_points,
             hip_centre=self.rotations[pelvis].T @ (middle - self.positions[pelvis]),
         )
-
-    def _bone_of(self, name: str) -> str:
-        part = self.anatomy.parts.get(name)
-        return self.anatomy.others[name] if part is None else part.bone
 
     def _limb_length(self, side: str, parts: tuple[str, ...]) -> float:
         a, b, c = (self.start(f"{side}_{part}") for part in parts)
