@@ -14,20 +14,20 @@ from exactik.viewer.posing._session import PosingSession
 __all__ = ["ComparePanel"]
 
 SOLVER_COLOURS = (
-    "#0072b2",
+    "#0084cc",
     "#d55e00",
-    "#009e73",
+    "#00966d",
     "#cc50a0",
-    "#e69f00",
-    "#568ce9",
-    "#222222",
-    "#7a7a7a",
-    "#8c564b",
-    "#17becf",
-    "#bcbd22",
-    "#9467bd",
-    "#b03030",
-    "#3d6b35",
+    "#b400ff",
+    "#969600",
+    "#b48778",
+    "#3c69ff",
+    "#ff005a",
+    "#00a500",
+    "#ff00d2",
+    "#ff0000",
+    "#876996",
+    "#3c96a5",
 )
 TAB = "compare"
 MAX_SECONDS = 0.5  # for each solver
