@@ -228,9 +228,17 @@ def test_import_loads_no_optional_package_and_compiles_nothing():
     heavy |= {"ezc3d", "matplotlib", "numba_cuda"}
     loaded = [m for m in report["loaded"] if m.split(".")[0] in heavy or m == "numba.cuda"]
     assert loaded == []
+    unasked = ("exactik.viewer", "exactik.precompile", "exactik.cli")
+    assert [m for m in report["loaded"] if m.startswith(unasked)] == []
     assert report["compiled"] == 0
     assert report["functions"] > 100
     assert report["ready"] == []
+
+
+def test_the_facade_lists_what_it_loads_when_asked():
+    assert {"Keyframes", "PosingSession", "view"} <= set(dir(exactik))
+    with pytest.raises(AttributeError, match="'exactik' has no attribute 'veiw'"):
+        _ = exactik.veiw  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_import_survives_where_no_cache_can_be_written(tmp_path: Path):

@@ -210,6 +210,7 @@ def main() -> None:
         quality=72,
         method=6,
     )
+    partial.replace(TARGET)
     print(
         f"{TARGET}: {len(pictures)} frames, {TARGET.stat().st_size / 1e6:.2f} MB; {track.verdict}"[
             :200

@@ -93,11 +93,15 @@ def take_retargeting(browser: Any, folder: Path) -> None:
 
 def take_cells(browser: Any, track: ik.Track, folder: Path) -> None:
     """Take what a notebook shows of a result and of a track."""
+    human = ik.human()
+    rest = human.forward(human.neutral())
     goals = [
-        ik.PositionGoal("r_hand", (0.5, -0.4, 1.6)),
-        ik.PositionGoal("l_hand", (0.5, 0.1, 1.1)),
+        ik.PositionGoal("r_hand", (0.3, -0.35, 1.35)),
+        ik.PositionGoal("l_hand", (0.3, 0.3, 1.1)),
+        *(ik.PositionGoal(bone, rest.point(bone)) for bone in ("head", "l_foot", "r_foot")),
     ]
-    result = ik.solve(ik.human(), goals)
+    ik.solve(human, goals)  # the first one loads the compiled code
+    result = ik.solve(human, goals)
     page = browser.new_page(viewport={"width": 1000, "height": 800})
     cells = "<hr>".join(thing._repr_html_() for thing in (result, track))
     page.set_content(f'<body style="font-family:sans-serif;margin:16px">{cells}</body>')

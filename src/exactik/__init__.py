@@ -1,5 +1,7 @@
 """exactik: exact second-order inverse kinematics of articulated figures."""
 
+import typing as _typing
+
 from exactik import functions
 from exactik.archive import ArchiveResult, archive
 from exactik.batch import BatchResult, solve_batch
@@ -93,7 +95,9 @@ from exactik.solvers import (
     solvers,
 )
 from exactik.tracking import Attention, Track, track, track_many
-from exactik.viewer import Keyframes, PosingSession, view
+
+if _typing.TYPE_CHECKING:
+    from exactik.viewer import Keyframes, PosingSession, view
 
 __all__ = [
     "BFGS",
@@ -194,3 +198,16 @@ __all__ = [
 ]
 
 __version__ = "0.2.0"
+
+
+def __getattr__(name: str) -> _typing.Any:
+    """Load the viewer when it is first asked for: most programs solve and show no page."""
+    if name in ("Keyframes", "PosingSession", "view"):
+        from exactik import viewer
+
+        return getattr(viewer, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

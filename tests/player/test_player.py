@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import zlib
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -28,7 +29,7 @@ from exactik.player._encoding import encode_normals
 from exactik.player._scene import choose_frames
 from exactik.player._surface import make_skin_parts, make_stick_part, simplify_part
 from exactik.spatial import matrix_from_wxyz
-from exactik.visuals import Material, Texture, Visual, Visuals, make_box, make_sphere
+from exactik.visuals import Material, Mesh, Texture, Visual, Visuals, make_box, make_sphere
 
 EVIL = "</script><script>alert('x')</script>\"&"
 
@@ -315,3 +316,24 @@ def test_a_still_shows_limbs_markers_and_errors(scene: PlayerScene):
     nothing = compose_scene(Markers(np.full((2, 1, 3), np.nan), ("A",), 1.0))
     assert "<circle" not in render_still(nothing)
     json.dumps(encode_scene(nothing), allow_nan=False)
+
+
+def _measure_contrast(mesh: Mesh) -> int:
+    """Return by how much the brightness of a still's two faces differs, of 255."""
+    figure = Skeleton("fold", [Bone("b", joint=Joint.free())])
+    visual = Visual(name="fold", bone="b", mesh=mesh, material=Material("grey", (0.5, 0.5, 0.5, 1)))
+    figure = figure.with_visuals(Visuals(rigid=(visual,)))
+    motion = Motion(figure, figure.neutral()[None], 1.0)
+    svg = render_still(compose_scene(motion), with_skin=True)
+    one, other = (int(grey, 16) for grey in re.findall(r'color="#(..)', svg))
+    return abs(one - other)
+
+
+def test_faces_of_a_still_that_share_corners_look_round():
+    # Like a book with its back to the reader, who stands at azimuth -0.9.
+    across, back = np.array([0.78, 0.62, 0.0]), np.array([0.62, -0.78, 0.0])
+    top, bottom = np.array([0.0, 0.0, 1.0]) - 0.3 * back, np.array([0.0, 0.0, -1.0]) - 0.3 * back
+    book = 0.1 * np.array([across, -across, top, bottom])
+    faces = np.array([[0, 2, 1], [0, 1, 3]])
+    apart = Mesh(book[faces.ravel()], np.arange(6).reshape(2, 3))
+    assert 0 < _measure_contrast(Mesh(book, faces)) < 0.5 * _measure_contrast(apart)

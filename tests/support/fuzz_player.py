@@ -23,6 +23,7 @@ import numpy as np
 import exactik as ik
 from exactik.errors import ExactikError
 from exactik.player import compose_scene, render_player_page, render_still
+from exactik.precompile import compile_missing
 from exactik.report import render_report
 from exactik.viewer import EmbeddedView, PlaybackData
 from exactik.visuals import Material, Mesh, Texture, Visual, Visuals, make_box
@@ -88,8 +89,13 @@ class PlayerFuzzer:
     name = "player"
 
     def __init__(self, folder: Path, browser: Any = None):
-        """Take a folder for the page that is looked at, and a browser, if there is one."""
+        """Take a folder for the page that is looked at, and a browser, if there is one.
+
+        Kernels of reports are compiled first: on a fresh clone that takes minutes, for which no run
+        is to blame.
+        """
         self.page, self.browser = folder.resolve() / "page.html", browser
+        compile_missing()
 
     def run(self, name: str) -> str:
         """Do the run of a name; return "result" or the name of the error, or raise `BrokenPage`."""

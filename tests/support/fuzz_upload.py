@@ -127,7 +127,7 @@ class UploadFuzzer:
 
     def __enter__(self) -> UploadFuzzer:
         self._hook, threading.excepthook = threading.excepthook, self._note
-        logging.getLogger("websockets.server").setLevel(logging.CRITICAL)  # of lines that break
+        logging.getLogger("exactik.viewer.server").setLevel(logging.CRITICAL)  # of lines that break
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -15,6 +15,7 @@ from exactik.motion import Motion
 from exactik.typing import Array
 from exactik.viewer import MotionViewer, PlaybackData, PoseViewer
 from exactik.viewer.page import Framing, WindowSize, fit_camera, measure_box
+from exactik.viewer.page._box import MAX_BOX_POINTS
 from exactik.viewer.page._camera import (
     AZIMUTH,
     FIELD_OF_VIEW,
@@ -22,7 +23,6 @@ from exactik.viewer.page._camera import (
     CameraPlace,
     keep_in_view,
 )
-from exactik.viewer.page._scene import MAX_BOX_POINTS
 from tests.support.visuals import make_boxed_arm
 
 pytestmark = pytest.mark.viewer

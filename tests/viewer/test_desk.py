@@ -127,6 +127,44 @@ def test_a_dof_near_its_limit_begins_in_the_middle_and_another_at_zero():
     assert first(-0.3, 2.0) == 0.0  # 13 %
 
 
+def make_legged_robot(knee: str = "y", shank: float = 0.2) -> ik.Skeleton:
+    """A trunk on two legs that cannot be straight, as Unitree's dogs have four."""
+    bones = [ik.Bone("trunk", joint=ik.Joint.free())]
+    for side, y in (("l", 0.1), ("r", -0.1)):
+        joints = {
+            "hip": ik.Joint.revolute("x", limits=(-0.8, 0.8)),
+            "thigh": ik.Joint.revolute("y", limits=(-1.0, 4.0)),
+            "calf": ik.Joint.revolute(knee, limits=(-2.7, -0.9)),
+            "foot": ik.Joint.fixed(),
+        }
+        parent = "trunk"
+        offsets = ((0.0, y, 0.0), (0.0, 0.3 * y, 0.0), (0.0, 0.0, -0.2), (0.0, 0.0, -shank))
+        for (name, joint), offset in zip(joints.items(), offsets, strict=True):
+            bones.append(ik.Bone(f"{side}_{name}", parent=parent, offset=offset, joint=joint))
+            parent = f"{side}_{name}"
+    return ik.Skeleton.build("legs", bones)
+
+
+def test_a_legged_robot_without_a_home_stands_with_its_feet_below_its_hips():
+    figure = make_legged_robot()
+    pose = figure.forward(choose_first_pose(figure))
+    for side in ("l", "r"):
+        hip, foot = pose.point(f"{side}_thigh"), pose.point(f"{side}_foot")
+        np.testing.assert_allclose(foot[:2], hip[:2], atol=1e-12)
+        assert foot[2] == pytest.approx(-0.4 * np.cos(0.9))  # the calf is in its middle, at -1.8
+
+
+@pytest.mark.parametrize("figure", [make_legged_robot(knee="z"), make_legged_robot(shank=0.0)])
+def test_only_knees_with_a_foot_below_swing_their_legs(figure: ik.Skeleton):
+    q = choose_first_pose(figure)
+    names = figure.dof_names
+    for dof, value in zip(names, q[figure.plain_q], strict=True):
+        if "thigh" in dof:
+            assert value == 0.0
+        if "calf" in dof:
+            assert value == pytest.approx(-1.8)
+
+
 # --- the gizmo
 
 

@@ -144,7 +144,7 @@ def test_a_bone_is_turned_and_a_key_dragged(browser: Any, tmp_path: Path, kind: 
         page.mouse.click(*AWAY)
         page.keyboard.press("k")
         assert wait_for(lambda: len(panel.keys.keys) == 2)
-        page.wait_for_timeout(300)
+        page.wait_for_function("document.querySelectorAll('#exactik-timeline path').length === 2")
         before = panel.keys.keys.times.copy()
         grip = np.array(page.evaluate(LAST_KEY), dtype=float)
         pull_mouse(page, grip, np.array([-0.2 * wide, 0.0]), steps=6)

@@ -128,7 +128,8 @@ def test_names_do_not_cover_each_other_and_suit_a_dark_page(viewer: MotionViewer
         found = page.evaluate("window.labels")
         assert count_covered(found["before"]) > 0
         assert count_covered(found["after"]) == 0
-        assert 5 < len(found["after"]) < len(found["before"])
+        # Some have no room on any side; where each name stays above its point, 4 of 10 are seen.
+        assert 0.55 * len(found["before"]) < len(found["after"]) < len(found["before"])
     viewer.scene.surroundings.set_dark(False)
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import http.client
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -18,6 +22,7 @@ from exactik.viewer import MotionViewer, PoseViewer
 from exactik.viewer.page import is_request_allowed, start_guarded_server
 from exactik.viewer.posing.panel._compare import make_cost_curves
 from tests.support.browser import wait_for
+from tests.support.fuzz_upload import announce, connect, quiet
 
 pytestmark = pytest.mark.viewer
 pytest.importorskip("viser")
@@ -70,6 +75,54 @@ def test_the_server_listens_on_this_machine_only_and_opens_no_tunnel(viewer: Pos
         taken.listen()
         with pytest.raises(ik.UsageError, match="cannot listen"):
             start_guarded_server(port=taken.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"\xff\x00",
+        msgspec.msgpack.encode({"type": "Nothing"}),
+        msgspec.msgpack.encode({"type": "GuiUpdateMessage", "uuid": {}, "updates": {}}),
+        msgspec.msgpack.encode({"type": "CommandTriggerMessage", "uuid": []}),
+        msgspec.msgpack.encode(announce({}, "a.c3d", 3)),  # pyright: ignore[reportArgumentType]
+    ],
+)
+def test_messages_that_make_no_sense_are_one_line_in_the_log(
+    viewer: PoseViewer, caplog: pytest.LogCaptureFixture, sent: bytes
+):
+    with quiet(), connect(viewer) as page:
+        page.send(sent)
+
+        def is_logged() -> bool:
+            gc.collect()  # asyncio tells of a task that failed when nobody can ask it any more
+            return len(caplog.records) > 0
+
+        assert wait_for(is_logged)
+    for record in caplog.records:
+        assert record.name == "exactik.viewer.server"
+        assert record.exc_info is None
+        assert record.getMessage().isprintable()
+
+
+def test_faults_of_our_own_keep_their_traceback(
+    viewer: PoseViewer, caplog: pytest.LogCaptureFixture
+):
+    async def fail() -> None:
+        is_request_allowed(3, [], None)  # pyright: ignore[reportArgumentType]
+
+    asyncio.run_coroutine_threadsafe(_start_task(fail()), viewer.server.get_event_loop()).result()
+
+    def is_logged() -> bool:
+        gc.collect()
+        return len(caplog.records) > 0
+
+    assert wait_for(is_logged)
+    assert caplog.records[0].exc_info is not None
+
+
+async def _start_task(coroutine: Coroutine[Any, Any, None]) -> None:
+    asyncio.get_running_loop().create_task(coroutine)
 
 
 @pytest.mark.parametrize(
@@ -137,9 +190,29 @@ def test_view_shows_what_can_be_shown(capsys: pytest.CaptureFixture[str]):
 
 def test_keys_that_cannot_be_read_are_called_what_the_user_calls_them(viewer: PoseViewer):
     keys = viewer.panel.keys
-    assert not keys._show_errors(lambda: keys._load("crouch.json", b"no keys at all"))
-    assert keys.text.content.startswith("crouch")
+    keys._post_errors(lambda: keys._load("crouch.json", b"no keys at all"))
+    assert wait_for(lambda: keys.text.content.startswith("crouch"))
     assert "/tmp" not in keys.text.content and "keys.json" not in keys.text.content
+
+
+def test_keys_reach_the_panel_by_its_worker_and_none_that_is_gone(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    figure = ik.hand()
+    made = ik.Keyframes(figure)
+    made.add(0.5, figure.neutral())
+    made.save(tmp_path / "keys.json")
+    content = (tmp_path / "keys.json").read_bytes()
+    ik.save_skeleton(figure, tmp_path / "hand.npz")
+    with PoseViewer(figure) as shown:
+        panel = shown.panel.keys
+        panel._post_errors(lambda: panel._load("a.json", content))
+        assert wait_for(lambda: panel.text.content == "keys at 0.5 s")
+        shown.open_file(tmp_path / "hand.npz")
+        for late in (content, b"no keys at all"):  # whose panel was replaced meanwhile
+            panel._post_errors(lambda late=late: panel._load("a.json", late))
+        assert shown.panel.keys.text.content == "no keys"
+    assert caplog.records == []
 
 
 def test_the_panel_keeps_keys_and_compares_solvers(viewer: PoseViewer):

@@ -25,7 +25,8 @@ __all__ = [
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 )
-SCRIPTS = ("_decode.js", "_gl.js", "_player.js")
+# Each uses those before it.
+SCRIPTS = ("vectors.js", "decode.js", "gl.js", "elements.js", "camera.js", "player.js")
 BOOT = """
 const host = document.querySelector(".player");
 exactikPlayer.create(host, JSON.parse(document.getElementById("data").textContent))
@@ -58,7 +59,7 @@ def read_player_script() -> str:
 
 def read_player_style() -> str:
     """Return the style sheet of what is inside an element of class "player"."""
-    return _read_resource("_player.css")
+    return _read_resource("player.css")
 
 
 def render_player_page(
@@ -93,4 +94,4 @@ def render_player_frame(scene: PlayerScene, *, height: int = FRAME_HEIGHT) -> st
 
 
 def _read_resource(name: str) -> str:
-    return resources.files("exactik.player").joinpath(name).read_text(encoding="utf-8")
+    return resources.files("exactik.player").joinpath("script", name).read_text(encoding="utf-8")

@@ -25,6 +25,7 @@ from exactik.player._surface import (
     simplify_part,
 )
 from exactik.typing import Array
+from exactik.visuals import compute_normals
 
 __all__ = ["render_still"]
 
@@ -180,8 +181,9 @@ def _draw_skin(parts: list[tuple[Part, Array]], project: Projection, back: Array
         corners = places[part.mesh.faces]
         across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         length = np.linalg.norm(across, axis=1)
-        facing = np.maximum(across @ sun, 0.0) / np.where(length > 0.0, length, 1.0)
-        light = AMBIENT_LIGHT + SUN_LIGHT * facing
+        # The mean of its corners' normals lights a face, so that few faces still look round.
+        normals = compute_normals(places, part.mesh.faces)[part.mesh.faces].mean(axis=1)
+        light = AMBIENT_LIGHT + SUN_LIGHT * np.maximum(normals @ sun, 0.0)
         linear = np.clip(part.colours[part.mesh.faces[:, 0]] * light[:, None], 0.0, 1.0)
         rgb = np.round(255.0 * linear ** (1.0 / 2.2)).astype(int)
         depths = corners.mean(axis=1) @ back

@@ -1,6 +1,7 @@
 """The page in the browser: server, scene, shapes, colours; what posing and playback share."""
 
 from exactik.player import DIAMOND_MESH, SPHERE_MESH
+from exactik.viewer.page._box import FigureBox, find_floor, measure_box
 from exactik.viewer.page._camera import (
     LOW_WINDOW_PIXELS,
     Framing,
@@ -30,29 +31,25 @@ from exactik.viewer.page._colours import (
 from exactik.viewer.page._plots import (
     AROUND_PIXELS,
     TimeCurve,
+    add_curve_plot,
     draw_time_line,
     draw_time_plot,
     find_round_ticks,
-    label_axes,
 )
 from exactik.viewer.page._scene import (
     BOTH,
     LOOKS,
     SKIN,
     STICKS,
-    FigureBox,
     FigureScene,
-    Surroundings,
     add_instances,
     add_look_widget,
     add_shell,
     add_translucent_poses,
-    find_floor,
-    measure_box,
-    set_up_scene,
 )
 from exactik.viewer.page._server import is_request_allowed, start_guarded_server, stop_server
 from exactik.viewer.page._skin import ON_TOP_OPACITY
+from exactik.viewer.page._surroundings import Surroundings, set_up_scene
 from exactik.viewer.page._text import escape_markdown
 from exactik.viewer.page._upload import (
     MAX_UPLOAD_BYTES,
@@ -97,6 +94,7 @@ __all__ = [
     "Uploads",
     "Viewer",
     "WindowSize",
+    "add_curve_plot",
     "add_driver",
     "add_instances",
     "add_look_widget",
@@ -113,7 +111,6 @@ __all__ = [
     "format_hex",
     "is_request_allowed",
     "keep_in_view",
-    "label_axes",
     "make_safe_name",
     "measure_box",
     "set_up_scene",

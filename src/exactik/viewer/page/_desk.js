@@ -33,7 +33,9 @@
     const tabs = [...document.querySelectorAll("[data-exactik-tab]")]; // hidden ones stay
     const seen = tabs.find((node) => node.checkVisibility({ visibilityProperty: true }));
     const name = seen?.dataset.exactikTab ?? "";
-    if (name !== tab) tell("tab", { name: (tab = name) });
+    if (name === tab) return;
+    tab = name;
+    tell("tab", { name });
   }
 
   // A press in an element over all of time, or a drag from there, is heard as a share of it.
@@ -43,7 +45,10 @@
     place = Math.min(Math.max((event.clientX - box.left) / box.width, 0), 1);
     if (asked) return;
     asked = true; // the latest place, once a picture
-    requestAnimationFrame(() => ((asked = false), tell("seek", { share: place })));
+    requestAnimationFrame(() => {
+      asked = false;
+      tell("seek", { share: place });
+    });
   }
   window.addEventListener("pointerdown", (event) => {
     seeking = event.button === 0 ? event.target.closest?.("[data-exactik-seek]") : null;
@@ -57,9 +62,10 @@
   }, true);
   window.addEventListener("pointermove", (event) => {
     if (!seeking) return;
-    event.buttons & 1 ? seek(event) : (seeking = null);
+    if (event.buttons & 1) seek(event);
+    else seeking = null;
   }, true);
-  window.addEventListener("pointerup", () => (seeking = null), true);
+  window.addEventListener("pointerup", () => { seeking = null; }, true);
 
   setInterval(look, LOOK_MS);
 })();

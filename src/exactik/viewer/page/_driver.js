@@ -225,7 +225,10 @@
     for (const root of roots) {
       root.exactik ??= prepare(root);
       const figure = root.exactik;
-      for (const mesh of figure.meshes) shapes.add(mesh.geometry), own.add(mesh);
+      for (const mesh of figure.meshes) {
+        shapes.add(mesh.geometry);
+        own.add(mesh);
+      }
       const driver = drivers.get(root.userData.exactik.figure);
       if (!driver || driver.instancesCount !== figure.bones.length) continue;
       figure.bones.forEach((bone, k) => bone.matrix.copy(driver.getMatrixAt(k)));

@@ -1,9 +1,11 @@
-// Names in the scene: of those that would cover each other one is shown, and they suit dark pages.
+// Names in the scene: none covers another, and they suit dark pages.
 //
 // viser draws all labels at once. Of each it has a texel (x, y, z, visibility) that is written anew
 // for every picture, and a rectangle of its ground; _driver.js calls this after that, before they
-// are drawn. Larger labels come first, then those that were seen before, so that names do not take
-// turns while a figure moves.
+// are drawn. A name that would cover another one moves to another side of its point, where it covers
+// no other point either, and is hidden if there is room at none. Larger labels come first, then
+// those that were seen before, each where it was, so that names do not take turns while a figure
+// moves.
 (() => {
   const PIXELS = 40; // on the page, of a unit of viser's rectangles at its reference: 0.5 · 800 / 10
   const GAP = 1; // [px] between two labels
@@ -11,7 +13,8 @@
   const INK = "gl_FragColor = vec4(0.0, 0.0, 0.0, a)";
   const DARK_GROUND = "gl_FragColor = vec4(0.03, 0.035, 0.045, 0.8 * vAlpha)";
   const DARK_INK = "gl_FragColor = vec4(0.9, 0.92, 0.95, a)";
-  let shown = new Set();
+  const ASIDE = 5; // [px] from a point to a name beside it
+  let sides = new Map(); // by label, of those that are shown
 
   function paint(material, dark) {
     if ((material.userData.isDark ?? false) === dark) return;
@@ -39,31 +42,64 @@
       const middle = [along(0) * lens[0] * camera.aspect, along(1) * lens[5]];
       const [left, bottom] = middle.map((m, a) => (0.5 * height * m) / depth + size * aRect.array[4 * n + a]);
       const [wide, high] = [2, 3].map((a) => size * aRect.array[4 * n + a]);
-      boxes.push({ label, size, left, bottom, right: left + wide, top: bottom + high });
+      const [atX, atY] = middle.map((m) => (0.5 * height * m) / depth);
+      const perPixel = [lens[0] * camera.aspect, lens[5]].map((l) => depth / (0.5 * height * l)); // [m]
+      boxes.push({ label, size, atX, atY, wide, high, perPixel, left, bottom, right: left + wide, top: bottom + high });
     }
     return boxes;
+  }
+
+  // The boxes that a name may have: where viser has it, and around its point.
+  function placeAround(box) {
+    const { atX, atY, wide, high } = box;
+    const corners = [
+      [box.left, box.bottom],
+      [atX + ASIDE, atY - high / 2],
+      [atX - ASIDE - wide, atY - high / 2],
+      [atX - wide / 2, atY - ASIDE - high],
+      [atX - wide / 2, atY + ASIDE],
+    ];
+    return corners.map(([left, bottom]) => ({ left, bottom, right: left + wide, top: bottom + high }));
+  }
+
+  // Moves a point of the world in the plane of the picture, by pixels.
+  function shift(data, box, dx, dy, view) {
+    for (let a = 0; a < 3; a++) {
+      data[4 * box.label + a] += dx * box.perPixel[0] * view[4 * a] + dy * box.perPixel[1] * view[4 * a + 1];
+    }
   }
 
   const overlap = (a, b) => a.left < b.right + GAP && b.left < a.right + GAP &&
     a.bottom < b.top + GAP && b.bottom < a.top + GAP;
 
-  function hideCovered(mesh, camera) {
-    const data = mesh.material.uniforms.uLabelData.value.image.data, kept = [];
-    const boxes = measure(mesh, camera);
-    const was = (box) => (shown.has(box.label) ? 0 : 1);
-    boxes.sort((a, b) => b.size - a.size || was(a) - was(b) || a.label - b.label);
+  const covers = (box, { atX, atY }) => box.left < atX && atX < box.right && box.bottom < atY && atY < box.top;
+
+  function spread(mesh, camera) {
+    const data = mesh.material.uniforms.uLabelData.value.image.data, kept = [], chosen = new Map();
+    const boxes = measure(mesh, camera), view = camera.matrixWorldInverse.elements;
+    const isNew = (box) => (sides.has(box.label) ? 0 : 1);
+    boxes.sort((a, b) => b.size - a.size || isNew(a) - isNew(b) || a.label - b.label);
     for (const box of boxes) {
-      if (kept.some((other) => overlap(box, other))) data[4 * box.label + 3] = 0;
-      else kept.push(box);
+      const places = placeAround(box), before = sides.get(box.label) ?? 0;
+      const isFree = (k) => !kept.some((other) => overlap(places[k], other)) &&
+        (k === 0 || !boxes.some((other) => other !== box && covers(places[k], other)));
+      const side = [before, ...places.keys()].find(isFree);
+      if (side === undefined) {
+        data[4 * box.label + 3] = 0;
+        continue;
+      }
+      kept.push(places[side]);
+      chosen.set(box.label, side);
+      shift(data, box, places[side].left - box.left, places[side].bottom - box.bottom, view);
     }
-    shown = new Set(kept.map((box) => box.label));
+    sides = chosen;
   }
 
   window.exactikLabels = (mesh, camera) => {
     const { uLabelData, uAtlas } = mesh.material.uniforms;
     paint(mesh.material, document.documentElement.dataset.mantineColorScheme === "dark");
     if (uAtlas || mesh.material.depthTest || !camera.isPerspectiveCamera) return; // letters; unused
-    hideCovered(mesh, camera);
+    spread(mesh, camera);
     uLabelData.value.needsUpdate = true;
   };
 })();

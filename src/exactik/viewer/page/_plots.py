@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,10 +19,10 @@ from exactik.viewer.page._channel import SEEK_AREA
 __all__ = [
     "AROUND_PIXELS",
     "TimeCurve",
+    "add_curve_plot",
     "draw_time_line",
     "draw_time_plot",
     "find_round_ticks",
-    "label_axes",
 ]
 
 LEGEND_PIXELS, TIMES_PIXELS = 20, 14  # high, above the plot and below it
@@ -74,10 +74,31 @@ def find_round_ticks(low: float, high: float, min_span: float) -> list[float]:
     return [k * step for k in range(first, last + 1)]
 
 
-def label_axes(x: str, y: str) -> tuple[dict[str, object], dict[str, object]]:
-    """Return the two axes of a plot of viser's with what they show, and in which unit."""
+def add_curve_plot(
+    gui: Any, title: str, x: str, curves: Sequence[tuple[str, str]], y: str, *, aspect: float
+) -> Any:
+    """Add a plot of viser's to a panel, which is hidden until somebody gives it data.
+
+    Args:
+        gui: viser's.
+        title: above it.
+        x: what goes to the right, in which unit.
+        curves: labels, and colours as CSS has them.
+        y: what goes up, in which unit.
+        aspect: its width over its height.
+    """
     look = {"labelSize": AXIS_LABEL_PIXELS, "labelFont": AXIS_FONT, "ticks": {"show": False}}
-    return {"label": x, **look}, {"label": y, **look}
+    series = [{"label": label, "stroke": colour, "width": 2} for label, colour in curves]
+    return gui.add_uplot(
+        tuple(np.zeros(2) for _ in range(1 + len(series))),
+        ({"label": x}, *series),
+        title=title,
+        axes=({"label": x, **look}, {"label": y, **look}),
+        scales={"x": {"time": False}, "y": {"auto": True}},
+        padding=(14, 24, 0, 0),
+        aspect=aspect,
+        visible=False,
+    )
 
 
 def draw_time_plot(

@@ -1,9 +1,9 @@
-"""The scene: floor and lights, instances of meshes, a figure, translucent poses."""
+"""What is drawn of figures: instances of meshes, a figure, translucent poses."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,6 @@ from exactik.model import Pose, Skeleton
 from exactik.player import (
     LIMB_MESH,
     SPHERE_MESH,
-    compute_reach,
     make_limbs,
     make_spheres,
     place_limbs,
@@ -20,7 +19,6 @@ from exactik.player import (
 )
 from exactik.typing import Array, IntArray
 from exactik.viewer._limits import LimitState
-from exactik.viewer.page._camera import Framing
 from exactik.viewer.page._colours import (
     BONE_COLOUR,
     JOINT_COLOUR,
@@ -35,115 +33,21 @@ __all__ = [
     "LOOKS",
     "SKIN",
     "STICKS",
-    "FigureBox",
     "FigureScene",
-    "Surroundings",
     "add_instances",
     "add_look_widget",
     "add_shell",
     "add_translucent_poses",
-    "find_floor",
-    "measure_box",
-    "set_up_scene",
 ]
+
+BoneCallback = Callable[[str, Any], Awaitable[None]]
+EventCallback = Callable[[Any], Awaitable[None]]
 
 SKIN, STICKS, BOTH = LOOKS = ("skin", "sticks", "both")
 
-# Lines of the floor and of every fourth, of a light page and of a dark one.
-FLOOR_COLOURS = (((226, 229, 234), (200, 205, 213)), ((62, 67, 74), (86, 93, 102)))
-# Of the reach, from the camera, where lines of the floor fade to nothing: cameras stand three away,
-# and somebody who walks off or zooms out shall not leave the floor.
-FLOOR_FADE = 20.0
-SUN_AZIMUTH = -0.4  # [rad] from the camera: over its left shoulder, wherever a walker goes
 INNER_SHARE = 0.45  # width of sticks inside a skin over that of sticks alone: it shall be seen too
 OVERLAY_OPACITY = 0.4
-SUNK_SHARE = 0.1  # of the size: figures that reach so far below zero do not stand there
-BOX_SHARE = 0.52  # of a box's diagonal: half of it, and some room
-MAX_BOX_POINTS = 4000  # of a figure's vertices, for the camera: a scan would take 0.1 s a page
-# Over what a box needs: robot arms are folded at first, and stretched out twice as large or more.
-MAX_ROOM = 1.5
 OVERLAY_WIDTH = 0.7  # over that of the figure itself, which must stay visible
-
-
-class Surroundings:
-    """What is around a figure: the floor, the camera, and whether the page is dark.
-
-    Attributes:
-        floor: its grid.
-        framing: of the camera.
-        dark: whether the page is.
-    """
-
-    def __init__(self, server: Any, floor: Any, framing: Framing):
-        """Begin with a light page."""
-        self.server, self.floor, self.framing = server, floor, framing
-        self._listeners: list[Callable[[bool], None]] = []
-        self._switch: Any = None
-        self.set_dark(False)
-
-    def set_dark(self, dark: bool) -> None:
-        """Make the page dark, or light again."""
-        self.dark = dark
-        if self._switch is not None and self._switch.value != dark:
-            self._switch.value = dark
-        self.server.gui.configure_theme(show_share_button=False, show_logo=False, dark_mode=dark)
-        self.floor.cell_color, self.floor.section_color = FLOOR_COLOURS[dark]
-        for listener in self._listeners:
-            listener(dark)
-
-    def on_dark(self, listener: Callable[[bool], None]) -> None:
-        """Call a function with whether the page is dark, now and whenever that changes."""
-        self._listeners.append(listener)
-        listener(self.dark)
-
-    def add_widget(self, gui: Any) -> Any:
-        """Add a switch to a panel."""
-        self._switch = dark = gui.add_checkbox("dark", self.dark)
-
-        @dark.on_update
-        async def _(_: Any) -> None:
-            self.set_dark(bool(dark.value))
-
-        return dark
-
-
-def set_up_scene(
-    server: Any, reach: float, framing: Framing, floor_height: float, floor_name: str = "/floor"
-) -> Surroundings:
-    """Add floor, lights and camera for a figure.
-
-    No environment map and no shadows: they wash the colours out, and cost most of the frames where
-    there is no graphics processor. The panel is docked beside the scene, not above it.
-
-    Args:
-        server: viser's.
-        reach: of the figure [m].
-        framing: what the camera is to see.
-        floor_height: of the floor [m].
-        floor_name: in the scene.
-    """
-    server.gui.main_panel.dock_right()
-    scene = server.scene
-    scene.set_up_direction("+z")
-    scene.configure_environment_map(hdri=None)
-    scene.configure_default_lights(enabled=False, cast_shadow=False)
-    scene.add_light_hemisphere("/sky", ground_color=(130, 125, 120), intensity=2.0)
-    x, y = np.cos(framing.azimuth + SUN_AZIMUTH), np.sin(framing.azimuth + SUN_AZIMUTH)
-    scene.add_light_directional("/sun", intensity=3.4, position=(1.8 * x, 1.8 * y, 2.5))
-    reach = reach if reach > 0.0 else 1.0  # of a figure that is one point
-    cell = 10.0 ** np.floor(np.log10(0.4 * reach)) * 2.5
-    floor = scene.add_grid(
-        floor_name,
-        cell_size=cell,
-        section_size=4.0 * cell,
-        infinite_grid=True,
-        fade_distance=FLOOR_FADE * reach,
-        fade_strength=2.0,
-        shadow_opacity=0.0,
-        position=(0.0, 0.0, floor_height),
-    )
-    framing.set_initial(server)
-    return Surroundings(server, floor, framing)
 
 
 def add_instances(
@@ -301,31 +205,29 @@ class FigureScene:
         if self.skin is not None:
             self.skin.set_opacity(opacity)
 
-    def on_drag(self, callback: Callable[[str, Any], Awaitable[None]]) -> None:
+    def on_drag(self, callback: BoneCallback) -> None:
         """Register a function for drags; it gets the name of the bone and viser's event."""
-        for mesh, bones in ((self.bones, self.limbs.bone), (self.joints, self.spheres.bone)):
-
-            async def handle_drag(event: Any, bones: IntArray = bones) -> None:
-                if event.instance_index is not None:
-                    name = self.skeleton.bone_names[int(bones[event.instance_index])]
-                    await callback(name, event)
-
-            mesh.on_drag(handle_drag)
+        self.bones.on_drag(self._name_bone(self.limbs.bone, callback))
+        self.joints.on_drag(self._name_bone(self.spheres.bone, callback))
         if self.skin is not None:
             self.skin.on_drag(lambda: self._pose, callback)
 
-    def on_click(self, callback: Callable[[str, Any], Awaitable[None]]) -> None:
+    def on_click(self, callback: BoneCallback) -> None:
         """Register a function for clicks; it gets the name of the bone and viser's event."""
-        for mesh, bones in ((self.bones, self.limbs.bone), (self.joints, self.spheres.bone)):
-
-            async def handle_click(event: Any, bones: IntArray = bones) -> None:
-                if event.instance_index is not None:
-                    name = self.skeleton.bone_names[int(bones[event.instance_index])]
-                    await callback(name, event)
-
-            mesh.on_click(handle_click)
+        self.bones.on_click(self._name_bone(self.limbs.bone, callback))
+        self.joints.on_click(self._name_bone(self.spheres.bone, callback))
         if self.skin is not None:
             self.skin.on_click(lambda: self._pose, callback)
+
+    def _name_bone(self, bones: IntArray, callback: BoneCallback) -> EventCallback:
+        """Return a function of viser's events on instances that belong to these bones."""
+
+        async def handle(event: Any) -> None:
+            if event.instance_index is not None:
+                name = self.skeleton.bone_names[int(bones[event.instance_index])]
+                await callback(name, event)
+
+        return handle
 
 
 def add_look_widget(gui: Any, figure: FigureScene, choose: Callable[[str], None]) -> Any:
@@ -339,50 +241,6 @@ def add_look_widget(gui: Any, figure: FigureScene, choose: Callable[[str], None]
         choose(look.value)
 
     return look
-
-
-class FigureBox(NamedTuple):
-    """Where a figure is in one pose.
-
-    Attributes:
-        points: of it [m, world], (n, 3): all joints, some of its vertices.
-        middle: of the box around it [m, world], (3,).
-        size: of what is around it [m].
-        floor: height of the floor that it stands on [m]: zero, or its lowest point below that, as
-            of robots whose origin is in their hips.
-    """
-
-    points: Array
-    middle: Array
-    size: float
-    floor: float
-
-
-def measure_box(pose: Pose) -> FigureBox:
-    """Return the box around bones, meshes and skins of a figure in one pose.
-
-    The size is the length of the longest chain, so that there is room to move, but not less than
-    the box around bones, meshes and skins needs, nor more than `MAX_ROOM` times that.
-    """
-    skeleton = pose.skeleton
-    places = [pose.positions]
-    places += skeleton.visuals.compute_vertices(skeleton.bone_names, pose.positions, pose.rotations)
-    low = np.min([part.min(axis=0) for part in places if len(part) > 0], axis=0)
-    high = np.max([part.max(axis=0) for part in places if len(part) > 0], axis=0)
-    share = BOX_SHARE * float(np.linalg.norm(high - low))
-    size = min(max(compute_reach(skeleton), share), MAX_ROOM * share)
-    floor = find_floor(float(low[2]), size)
-    stride = 1 + sum(len(part) for part in places) // MAX_BOX_POINTS
-    points = np.concatenate([pose.positions, *(part[::stride] for part in places[1:])])
-    return FigureBox(points=points, middle=0.5 * (low + high), size=size, floor=floor)
-
-
-def find_floor(lowest: float, size: float) -> float:
-    """Return the height of the floor [m] under something of a size [m] with its lowest point [m].
-
-    Zero, unless it reaches far below that.
-    """
-    return lowest if lowest < -SUNK_SHARE * size else 0.0
 
 
 def add_translucent_poses(

@@ -4,24 +4,28 @@ As it comes, viser listens on all interfaces, answers pages of any origin, and o
 for whoever asks. Here it listens on the loopback interface, answers only requests whose Host is
 this server and whose Origin, where there is one, is its own page (a page of somebody else in the
 same browser, and a name that was re-bound to 127.0.0.1, are both refused), takes files of a bounded
-size, and knows no tunnel.
+size, and knows no tunnel. viser checks no message: what makes no sense is one line in the log.
 """
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import inspect
 import ipaddress
+import logging
 import socket
 import threading
+import traceback
 from collections.abc import Callable, Iterable
 from contextlib import redirect_stdout
 from http import HTTPStatus
 from io import StringIO
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from exactik.errors import UsageError
+from exactik.errors import UsageError, one_line
 from exactik.viewer.page._client import make_page_response
 from exactik.viewer.page._upload import limit_uploads
 
@@ -30,6 +34,9 @@ __all__ = ["import_viser", "is_request_allowed", "start_guarded_server", "stop_s
 MAX_PORT = 65535  # 16 bits, by TCP
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
+PACKAGE = str(Path(__file__).parents[2])
+
+log = logging.getLogger("exactik.viewer.server")
 _serve_patch_lock = threading.Lock()
 
 
@@ -72,7 +79,7 @@ def start_guarded_server(
 
     def guarded_serve(*arguments: Any, process_request: Any = None, **options: Any) -> Any:
         check = _make_request_check(process_request, None if expose else LOOPBACK, origins)
-        return serve(*arguments, process_request=check, **options)
+        return serve(*arguments, process_request=check, logger=log, **options)
 
     # viser has no hook for requests, so `serve` is replaced while it is called. The constructor
     # returns when the server listens: the replacement lasts no longer than that.
@@ -85,6 +92,8 @@ def start_guarded_server(
             sockets.serve = serve
     server.request_share_url = lambda *_, **__: None
     limit_uploads(server)
+    loop = server.get_event_loop()
+    loop.call_soon_threadsafe(loop.set_exception_handler, _log_task_error)
     return server
 
 
@@ -119,6 +128,37 @@ def is_request_allowed(
         return len(origins) == 0 or urlsplit(origins[0]).netloc.lower() == host.lower()
     except ValueError:  # no address at all, such as "http://[::1"
         return False
+
+
+def _is_fault_of_ours(error: BaseException) -> bool:
+    """Return whether code of this package was running: then its traceback is worth reading."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return any(frame.filename.startswith(PACKAGE) for frame in frames)
+
+
+def _describe_odd_message(what: str, error: BaseException) -> str:
+    return one_line(f"{what}: {type(error).__name__} {error}")
+
+
+def _log_task_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log what a message to viser led to."""
+    error = context.get("exception")
+    if error is None or _is_fault_of_ours(error):
+        loop.default_exception_handler(context)
+    else:
+        log.warning(_describe_odd_message("a page sent what makes no sense", error))
+
+
+def _shorten_record(record: logging.LogRecord) -> bool:
+    """Leave out the traceback of what websockets logs of a connection that failed."""
+    error = None if record.exc_info is None else record.exc_info[1]
+    if error is not None and not _is_fault_of_ours(error):
+        record.msg, record.args = _describe_odd_message(record.getMessage(), error), ()
+        record.exc_info = None
+    return True
+
+
+log.addFilter(_shorten_record)
 
 
 def _make_request_check(

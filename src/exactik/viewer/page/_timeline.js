@@ -11,7 +11,7 @@
   const MOVED = 3; // [px] below which a press is a click
   const SCRUB_MS = 40; // between two messages while the playhead is dragged
   let bar, svg, buttons, state = { keys: [], now: 0, locks: [], playing: false, loop: false };
-  let drag = null, text = "", lastScrub = 0;
+  let drag = null, text = "", lastScrub = 0, drawnWidth = 0;
 
   const tell = (kind, event = {}) => window.exactikTell(kind, event);
   const span = () => Math.max(MIN_SPAN, 1.25 * Math.max(0, ...state.keys), state.now);
@@ -49,7 +49,8 @@
         tell(kind, { time: state.now });
         button.blur(); // else Space, which plays, would press it again
       });
-      column.append((buttons[name] = button));
+      buttons[name] = button;
+      column.append(button);
     }
     svg = document.createElementNS(SVG, "svg");
     svg.style.cssText = "flex:1;min-width:0;height:100%;cursor:default";
@@ -58,7 +59,10 @@
     svg.addEventListener("pointerdown", press);
     svg.addEventListener("pointermove", move);
     svg.addEventListener("pointerup", release);
-    svg.addEventListener("pointercancel", () => ((drag = null), draw()));
+    svg.addEventListener("pointercancel", () => {
+      drag = null;
+      draw();
+    });
     window.addEventListener("resize", place);
   }
 
@@ -71,7 +75,9 @@
       const pixels = `${value}px`;
       if (bar.style[name] !== pixels) bar.style[name] = pixels;
     }
-    if (svg.clientWidth !== place.drawn) (place.drawn = svg.clientWidth), draw();
+    if (svg.clientWidth === drawnWidth) return;
+    drawnWidth = svg.clientWidth;
+    draw();
   }
 
   function press(event) {
@@ -86,7 +92,10 @@
     if (!drag) return;
     drag.moved ||= Math.abs(event.clientX - drag.x) >= MOVED;
     if (drag.key === null) scrub(event, false);
-    else if (drag.moved) (drag.to = toTime(event.clientX)), draw();
+    else if (drag.moved) {
+      drag.to = toTime(event.clientX);
+      draw();
+    }
   }
 
   function release(event) {
@@ -100,11 +109,11 @@
     draw();
   }
 
-  function scrub(event, at_once) {
+  function scrub(event, atOnce) {
     const time = toTime(event.clientX), now = performance.now();
     state.now = time;
     draw();
-    if (!at_once && now - lastScrub < SCRUB_MS) return;
+    if (!atOnce && now - lastScrub < SCRUB_MS) return;
     lastScrub = now;
     tell("scrub", { time });
   }

@@ -1,7 +1,7 @@
 """Files that are opened from the page: bounded in size, kept in a folder of their own.
 
 viser takes files of any size, also longer ones than they were said to be. `limit_uploads` refuses
-what is too large before it is taken; the page's script (_driver.js) refuses it before it is sent.
+what is too large before it is taken; the page's script (_uploads.js) refuses it before it is sent.
 What has arrived is written to a temporary folder under its own name, or what of that name can do no
 harm, so that readers find suffixes and companions, and errors name the file that the user knows.
 """

@@ -150,8 +150,8 @@ class PoseViewer(Viewer):
         self.server.flush()
 
     def _stop_posing(self) -> None:
+        self.worker.stop()  # first: it may begin to play
         self.panel.keys.close()
-        self.worker.stop()
 
     def _stop(self) -> None:
         with self._replacing:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import combinations, pairwise, product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from exactik.model import Skeleton
 from exactik.player import compute_reach
@@ -24,6 +25,8 @@ NEAR_SHARE = 0.05  # of its range: a dof of an arm so near to a limit begins in 
 SINGULAR, DEXTEROUS = 0.02, 0.1  # and above which more does not count
 BEND_RAD = 0.8  # of a hinge: 46°, far from straight and from folded
 MAX_BENDS = 3  # hinges: shoulder, elbow and wrist
+PARALLEL = 0.99  # cosine between the axes of a knee and of the hinge above it
+MIN_SHANK_SHARE = 0.1  # of the thigh: what is shorter below a knee says not where its foot is
 # What another bent hinge must add to the singular value; less is as good, since beyond `DEXTEROUS`
 # nothing is added.
 BEND_COST = 0.01
@@ -68,7 +71,8 @@ def choose_first_pose(skeleton: Skeleton) -> Array:
     """Return the pose that a figure is opened in, (nq,): its home, else the neutral one.
 
     Dofs of a robot without a home whose zero is not inside their limits are in the middle of these;
-    so are those of a single arm that are near a limit. An arm that is singular there is bent.
+    so are those of a single arm that are near a limit. An arm that is singular there is bent. Legs
+    whose knees are bent so have their feet below their hips.
     """
     if skeleton.home is not None:
         return skeleton.clip(skeleton.home)
@@ -85,7 +89,54 @@ def choose_first_pose(skeleton: Skeleton) -> Array:
     room = np.where(limited, np.minimum(-lower, upper), np.inf) / (upper - lower)
     moved = room < (NEAR_SHARE if is_arm else -NEAR_SHARE)
     q[skeleton.plain_q[moved]] = middle[moved]
-    return q if tool is None else bend_arm(skeleton, q, tool)
+    return _swing_legs(skeleton, q, moved) if tool is None else bend_arm(skeleton, q, tool)
+
+
+def _swing_legs(skeleton: Skeleton, q: Array, moved: NDArray[np.bool_]) -> Array:
+    """Return q, (nq,), with each foot in the direction from its hip that a straight knee gives it.
+
+    A knee is a hinge that was moved, (nv,), right below one with a parallel axis that was not.
+    """
+    q = q.copy()
+    hinges = skeleton.turns & (skeleton.plain_q >= 0)
+    swung: set[int] = set()
+    for chain in sorted(skeleton.chains(), key=len, reverse=True):
+        axes = skeleton.jacobian(q, chain[-1], rows="angular").T
+        on_chain = np.flatnonzero(hinges & axes.any(axis=1)).tolist()
+        for hip, knee in pairwise(on_chain):
+            is_parallel = abs(axes[hip] @ axes[knee]) > PARALLEL
+            if is_parallel and moved[knee] and not moved[hip] and knee not in swung:
+                angle = _find_swing(skeleton, q, hip, knee, chain[-1], axes[hip])
+                if angle is not None:
+                    swung.add(knee)
+                    q[skeleton.plain_q[hip]] += angle
+    return skeleton.clip(q)
+
+
+def _find_swing(
+    skeleton: Skeleton, q: Array, hip: int, knee: int, foot: str, axis: Array
+) -> float | None:
+    """Return the angle [rad] about a hip's axis that a bent knee takes; None if no foot is below.
+
+    Args:
+        skeleton: the robot.
+        q: its pose, (nq,), in which the knee is bent.
+        hip: number of the dof.
+        knee: the same.
+        foot: name of the last bone of the leg.
+        axis: of the hip [world], (3,).
+    """
+    straight = q.copy()
+    straight[skeleton.plain_q[knee]] = 0.0
+    bones = [*skeleton.dof_bones[[hip, knee]], skeleton.bone_index(foot)]
+    at_hip, at_knee, at_foot = skeleton.forward(q).positions[bones]
+    shank, thigh = np.linalg.norm(at_foot - at_knee), np.linalg.norm(at_knee - at_hip)
+    if shank < MIN_SHANK_SHARE * thigh:
+        return None
+    bent_leg = at_foot - at_hip
+    straight_leg = skeleton.forward(straight).positions[bones[2]] - at_hip
+    cosine = bent_leg @ straight_leg - (bent_leg @ axis) * (straight_leg @ axis)
+    return float(np.arctan2(np.cross(bent_leg, straight_leg) @ axis, cosine))
 
 
 def _find_only_tool(skeleton: Skeleton, dofs: dict[str, int]) -> str | None:

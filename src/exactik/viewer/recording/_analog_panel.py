@@ -14,7 +14,7 @@ from exactik.viewer.recording._curve import PLOT_PIXELS, RecordingPlot, make_bin
 
 __all__ = ["AnalogPanel", "draw_channel_curve"]
 
-CHANNEL_COLOUR = "#b0356a"
+CHANNEL_COLOUR = "#d0558c"
 NO_CHANNEL = "…"
 NO_UNIT = "unit not stated"
 # Of the largest value: the plot spans at least so much, else the last bit of a channel that stands

@@ -26,8 +26,8 @@ __all__ = [
 
 POSITION, SPEED = QUANTITIES = ("position", "speed")
 MAX_BINS = 200  # each shows the least and the largest value of its frames
-COORDINATE_COLOURS = {"x": "#d55e00", "y": "#009e73", "z": "#0072b2"}
-SPEED_COLOUR = "#7b4fb5"
+COORDINATE_COLOURS = {"x": "#d55e00", "y": "#00966d", "z": "#0084cc"}
+SPEED_COLOUR = "#9a6fd6"
 PLOT_PIXELS = 130  # high
 NEVER_KNOWN = {  # in place of a plot
     POSITION: "This marker is missing in all frames: there is no curve.",

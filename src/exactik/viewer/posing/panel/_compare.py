@@ -8,26 +8,26 @@ from typing import Any
 import numpy as np
 
 from exactik.solvers import Result, solvers
-from exactik.viewer.page import add_translucent_poses, label_axes
+from exactik.viewer.page import add_curve_plot, add_translucent_poses
 from exactik.viewer.posing._session import PosingSession
 
 __all__ = ["ComparePanel"]
 
 SOLVER_COLOURS = (
-    "#0072b2",
+    "#0084cc",
     "#d55e00",
-    "#009e73",
+    "#00966d",
     "#cc50a0",
-    "#e69f00",
-    "#568ce9",
-    "#222222",
-    "#7a7a7a",
-    "#8c564b",
-    "#17becf",
-    "#bcbd22",
-    "#9467bd",
-    "#b03030",
-    "#3d6b35",
+    "#b400ff",
+    "#969600",
+    "#b48778",
+    "#3c69ff",
+    "#ff005a",
+    "#00a500",
+    "#ff00d2",
+    "#ff0000",
+    "#876996",
+    "#3c96a5",
 )
 TAB = "compare"
 MAX_SECONDS = 0.5  # for each solver
@@ -91,20 +91,9 @@ class ComparePanel:
         gui, names = server.gui, solvers()
         gui.add_html(f'<div data-exactik-tab="{TAB}"></div>')  # the page's script looks for it
         self._button = gui.add_button("compare all solvers")
-        series: list[dict[str, Any]] = [{"label": "step"}]
-        for name, colour in zip(names, SOLVER_COLOURS, strict=False):
-            series.append({"label": name, "stroke": colour, "width": 2})
-        empty = tuple(np.zeros(2) for _ in series)
-        self._plot = gui.add_uplot(
-            empty,
-            tuple(series),
-            title="cost over steps",
-            axes=label_axes("step", "log₁₀ of the cost [m²]"),
-            scales={"x": {"time": False}, "y": {"auto": True}},
-            padding=(14, 24, 0, 0),
-            aspect=1.1,
-            visible=False,
-        )
+        curves = list(zip(names, SOLVER_COLOURS, strict=False))
+        y = "log₁₀ of the cost [m²]"
+        self._plot = add_curve_plot(gui, "cost over steps", "step", curves, y, aspect=1.1)
         self._poses = gui.add_checkbox("show their poses", True)
         self._text = gui.add_markdown("")
         self._overlay: Any = None

@@ -98,15 +98,16 @@ class KeyPanel:
         async def _(_: Any) -> None:
             self.post(lambda session: None)
 
+        # In threads of their own, since poses are solved and files may be large.
         @save.on_click
-        def _(event: Any) -> None:  # in a thread of its own, since poses are solved
+        def _(event: Any) -> None:
             if event.client is not None:
-                self._show_errors(lambda: self._send_files(event.client, kind.value))
+                self._post_errors(lambda: self._send_files(event.client, kind.value))
 
         @load.on_upload
         def _(event: Any) -> None:
             file = event.target.value
-            self._show_errors(lambda: self._load(file.name, file.content))
+            self._post_errors(lambda: self._load(file.name, file.content))
 
     def _add_command(self, gui: Any, command: str, key: str) -> None:
         name = "Add key" if command == "add" else command.capitalize()
@@ -242,10 +243,10 @@ class KeyPanel:
             path = os.path.join(folder, "keys.json")
             Path(path).write_bytes(content)
             try:
-                self.keys.replace(Keyframes.load(path, self.keys.skeleton))
+                loaded = Keyframes.load(path, self.keys.skeleton)
             except FileError as error:
                 raise error.about(name) from None
-        self.refresh()
+        self.post(lambda session: self.keys.replace(loaded))
 
     def refresh(self) -> None:
         """Show keys, locks and time as they are."""
@@ -262,6 +263,20 @@ class KeyPanel:
         try:
             action()
         except ExactikError as error:
-            self.text.content = escape_markdown(one_line(str(error)))
+            self._say(str(error))
             return False
         return True
+
+    def _post_errors(self, action: Callable[[], None]) -> None:
+        """Run an action in any thread; its error is shown in the worker's.
+
+        Another file may replace this panel meanwhile, and the worker ends before that.
+        """
+        try:
+            action()
+        except ExactikError as error:
+            sentence = str(error)
+            self.worker.post(lambda session: self._say(sentence))
+
+    def _say(self, sentence: str) -> None:
+        self.text.content = escape_markdown(one_line(sentence))

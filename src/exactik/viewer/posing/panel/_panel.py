@@ -21,11 +21,11 @@ from exactik.viewer.page import (
     PageChannel,
     Surroundings,
     Uploads,
+    add_curve_plot,
     add_look_widget,
     add_open_button,
     escape_markdown,
     format_hex,
-    label_axes,
 )
 from exactik.viewer.posing._balance_scene import BalanceScene
 from exactik.viewer.posing._gizmo import GIZMO_AXES
@@ -255,20 +255,12 @@ class ConvergencePlot:
     def __init__(self, gui: Any):
         """Add the plot to a panel."""
         self._history: deque[tuple[float, float]] = deque(maxlen=PLOTTED_UPDATES)
-        self._plot = gui.add_uplot(
-            (np.array([-1.0, 0.0]), np.zeros(2), np.zeros(2)),
-            (
-                {"label": "update"},
-                {"label": "cost [m²]", "stroke": format_hex(PINNED_COLOUR), "width": 2},
-                {"label": "worst miss [mm]", "stroke": format_hex(DRAGGED_COLOUR), "width": 2},
-            ),
-            title="convergence",
-            axes=label_axes("updates, the last at 0", "log₁₀ of the values"),
-            scales={"x": {"time": False}, "y": {"auto": True}},
-            padding=(14, 24, 0, 0),
-            aspect=1.5,
-            visible=False,
+        curves = (
+            ("cost [m²]", format_hex(PINNED_COLOUR)),
+            ("worst miss [mm]", format_hex(DRAGGED_COLOUR)),
         )
+        x, y = "updates, the last at 0", "log₁₀ of the values"
+        self._plot = add_curve_plot(gui, "convergence", x, curves, y, aspect=1.5)
 
     def add(self, update: Update) -> None:
         """Add the result of an update, unless the figure rested already."""

@@ -1,6 +1,7 @@
 "use strict";
 // What a scene's data holds: arrays out of the block, poses and places frame by frame.
 const exactikScene = (() => {
+  const { sub, apply } = exactikVectors;
   const VIEWS = { u8: Uint8Array, i8: Int8Array, u16: Uint16Array, u32: Uint32Array, f32: Float32Array };
 
   async function inflate(text) {
@@ -99,10 +100,38 @@ const exactikScene = (() => {
       if (scene.model) return at(scene.model, k, m);
       const b = data.markers.bones[m];
       if (!T || b < 0) return null;
-      const o = data.markers.points[m], i = 12 * b;
-      return [0, 4, 8].map((r) => T[i + r] * o[0] + T[i + r + 1] * o[1] + T[i + r + 2] * o[2] + T[i + r + 3]);
+      return apply(T, 12 * b, data.markers.points[m]);
     };
     return scene;
   }
-  return { decode };
+
+  // Over all frames: the middle of what is seen, its radius [m], the largest error [m] and whose it
+  // is, -1 where there is none.
+  function survey(scene) {
+    const K = scene.count, M = scene.markers.names.length, bones = scene.figure ? scene.figure.bones.length : 0;
+    const centres = [], radii = [], worst = new Float32Array(K), worstMarker = new Int32Array(K).fill(-1);
+    const middle = scene.low.map((v, a) => (v + scene.high[a]) / 2);
+    for (let k = 0; k < K; k++) {
+      const T = bones > 0 ? scene.figure.poseAt(k) : null, points = [];
+      for (let b = 0; b < bones; b++) points.push([T[12 * b + 3], T[12 * b + 7], T[12 * b + 11]]);
+      for (let m = 0; m < M; m++) {
+        const seen = scene.measuredAt(k, m);
+        if (seen && bones === 0) points.push(seen);
+        const own = seen && scene.modelAt(k, m, T);
+        if (!own) continue;
+        const error = Math.hypot(...sub(seen, own));
+        if (error > worst[k]) { worst[k] = error; worstMarker[k] = m; }
+      }
+      if (points.length === 0) { centres.push(centres[k - 1] || middle); continue; }
+      const lows = [0, 1, 2].map((a) => Math.min(...points.map((p) => p[a])));
+      const highs = [0, 1, 2].map((a) => Math.max(...points.map((p) => p[a])));
+      centres.push(lows.map((v, a) => (v + highs[a]) / 2));
+      radii.push(0.5 * Math.hypot(...sub(highs, lows)));
+    }
+    radii.sort((a, b) => a - b);
+    const margin = bones > 0 ? scene.figure.margin : 0;
+    const radius = Math.max((radii[Math.floor(0.9 * radii.length)] || (bones > 0 ? 0 : 1)) + 0.7 * margin, 1e-3);
+    return { centres, radius, worst, worstMarker };
+  }
+  return { decode, survey };
 })();

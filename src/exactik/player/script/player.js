@@ -1,47 +1,16 @@
 "use strict";
 // A figure over time that can be played, turned and stepped through; with its markers and errors.
 const exactikPlayer = (() => {
-  const VIEW_ANGLE = 0.6; // [rad] of the camera
+  const { make, button, toggle, choice } = exactikElements;
+  const { sub, unit, multiply } = exactikVectors;
+  const { project } = exactikCamera;
   const TRAIL_S = 0.5; // [s] of the way behind markers without a figure
-  const OUTLINES = 150; // frames that tell what is to be in view
-  const MARGIN = 0.04; // of the view, on each side, that stays empty
   const PLATE_LIFT = 0.002; // [m] of force plates above where they are: the grid is there too
   const COLOURS = {
     light: { edges: 0, ground: [0.965, 0.969, 0.973], grid: [0.45, 0.49, 0.53], measured: [0.12, 0.13, 0.16], model: [0.0, 0.55, 0.4], error: [0.78, 0.16, 0.52], worst: [0.83, 0.1, 0.1], unused: [0.55, 0.58, 0.62], trail: [0.0, 0.45, 0.7], force: [0.69, 0.12, 0.24] },
     dark: { edges: 0.2, ground: [0.086, 0.098, 0.11], grid: [0.5, 0.55, 0.6], measured: [0.93, 0.94, 0.96], model: [0.31, 0.85, 0.66], error: [0.98, 0.45, 0.78], worst: [1.0, 0.36, 0.3], unused: [0.5, 0.53, 0.57], trail: [0.34, 0.71, 0.91], force: [1.0, 0.4, 0.5] },
   };
-  const make = (tag, name, text) => {
-    const node = document.createElement(tag);
-    if (name) node.className = name;
-    if (text !== undefined) node.textContent = text;
-    return node;
-  };
-  const button = (text, hint, act) => {
-    const node = make("button", "", text);
-    node.type = "button";
-    node.title = hint;
-    node.setAttribute("aria-label", hint);
-    node.addEventListener("click", act);
-    return node;
-  };
-  const choice = (label, options, act) => {
-    const node = make("select");
-    node.setAttribute("aria-label", label);
-    node.title = label;
-    for (const [value, text] of options) {
-      const option = make("option", "", text);
-      option.value = value;
-      node.append(option);
-    }
-    node.addEventListener("change", () => act(node.value));
-    return node;
-  };
-  const sub = (a, b) => [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
-  const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-  const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
-  const unit = (a) => { const n = Math.hypot(...a) || 1; return a.map((x) => x / n); };
   const mm = (metres) => (metres < 0.0005 ? "< 1 mm" : `${(1000 * metres).toFixed(0)} mm`); // as places are rounded
-
   const css = (c, a) => `rgba(${c.map((v) => Math.round(255 * v)).join(",")},${a})`;
 
   // Fills an element with a player of a scene; the still that is in it stays if that cannot be.
@@ -53,130 +22,14 @@ const exactikPlayer = (() => {
     const parts = scene.figure ? scene.figure.parts.map(gl.addPart) : [];
     const ghosts = scene.ghosts.map((ghost) => ({ ...ghost, parts: ghost.parts.map(gl.addPart) }));
     const hasSkin = parts.some((part) => part.kind === "skin");
+    const bones = scene.figure ? scene.figure.bones.length : 0;
+    const surveyed = exactikScene.survey(scene), { radius, worst, worstMarker } = surveyed;
+    const hasErrors = worstMarker.some((m) => m >= 0), camera = exactikCamera.create(scene, surveyed, canvas);
     let now = 0, frame = -1, playing = false, look = hasSkin ? "skin" : "sticks", speed = 1;
-    let follow = true, showMarkers = true, showGhosts = true, marked = -1, theme = null;
+    let showMarkers = true, showGhosts = true, marked = -1, theme = null;
     const listeners = [];
 
-    // --- what is where, over all frames
-
-    const bones = scene.figure ? scene.figure.bones.length : 0;
-    const centres = [], worst = new Float32Array(K), worstMarker = new Int32Array(K).fill(-1), radii = [];
-    const origins = (T, count) => Array.from({ length: count }, (_, b) => [T[12 * b + 3], T[12 * b + 7], T[12 * b + 11]]);
-    for (let k = 0; k < K; k++) {
-      const T = bones > 0 ? scene.figure.poseAt(k) : null, points = origins(T, bones);
-      for (let m = 0; m < M; m++) {
-        const seen = scene.measuredAt(k, m);
-        if (seen && bones === 0) points.push(seen);
-        const own = seen && scene.modelAt(k, m, T);
-        if (!own) continue;
-        const error = Math.hypot(...sub(seen, own));
-        if (error > worst[k]) { worst[k] = error; worstMarker[k] = m; }
-      }
-      if (points.length === 0) { centres.push(centres[k - 1] || scene.low.map((v, a) => (v + scene.high[a]) / 2)); continue; }
-      const lows = [0, 1, 2].map((a) => Math.min(...points.map((p) => p[a])));
-      const highs = [0, 1, 2].map((a) => Math.max(...points.map((p) => p[a])));
-      centres.push(lows.map((v, a) => (v + highs[a]) / 2));
-      radii.push(0.5 * Math.hypot(...sub(highs, lows)));
-    }
-    radii.sort((a, b) => a - b);
-    const margin = bones > 0 ? scene.figure.margin : 0;
-    const radius = Math.max((radii[Math.floor(0.9 * radii.length)] || (bones > 0 ? 0 : 1)) + 0.7 * margin, 1e-3);
-    const hasErrors = worstMarker.some((m) => m >= 0);
-    // Of a camera that follows: means over half a second on both sides, at one height; but never so
-    // far from the figure that it leaves the view.
-    const height = centres.reduce((sum, c) => sum + c[2], 0) / K;
-    const half = Math.max(1, Math.round((0.5 * scene.rate * K) / Math.max(scene.length, 1)));
-    const followed = centres.map((centre, k) => {
-      const near = centres.slice(Math.max(0, k - half), k + half + 1);
-      const mean = [0, 1].map((a) => near.reduce((sum, c) => sum + c[a], 0) / near.length).concat(height);
-      const lag = sub(mean, centre), share = Math.min(1, (0.25 * radius) / (Math.hypot(...lag) || 1));
-      return centre.map((v, a) => v + share * lag[a]);
-    });
-    const middle = scene.low.map((v, a) => (v + scene.high[a]) / 2);
-    const travel = sub(centres[K - 1], centres[0]);
-    const heading = Math.hypot(travel[0], travel[1]) > radius ? Math.atan2(travel[1], travel[0]) : 0;
-    const camera = {};
-    function aim(azimuth, elevation) {
-      Object.assign(camera, { azimuth, elevation, pan: [0, 0, 0], fitted: "" });
-    }
-    aim(heading - 0.9, 0.2);
-
-    function axes() {
-      const { azimuth: az, elevation: el } = camera;
-      const back = [Math.cos(el) * Math.cos(az), Math.cos(el) * Math.sin(az), Math.sin(el)];
-      const right = unit([-Math.sin(az), Math.cos(az), 0]);
-      return { back, right, up: cross(back, right) };
-    }
-    // Of the height and the width of the view; it is as high as wide at least.
-    const slopes = () => {
-      const aspect = canvas.width / canvas.height, tall = Math.tan(VIEW_ANGLE / 2) / Math.min(1, aspect);
-      return [tall * aspect, tall];
-    };
-
-    // What is to be in view at frame k: corners of what the bones carry, ghosts, markers alone.
-    function outline(k) {
-      const points = [];
-      const add = (figure) => {
-        const T = figure.poseAt(k);
-        points.push(...origins(T, figure.bones.length));
-        figure.boxes.forEach((box, b) => {
-          for (let c = 0; c < 8 && box.length > 0; c++) {
-            const p = [0, 1, 2].map((a) => box[a + (c & (1 << a) ? 3 : 0)]);
-            points.push([0, 4, 8].map((r) => T[12 * b + r] * p[0] + T[12 * b + r + 1] * p[1] + T[12 * b + r + 2] * p[2] + T[12 * b + r + 3]));
-          }
-        });
-      };
-      if (bones > 0) add(scene.figure);
-      else for (let m = 0; m < M; m++) if (scene.measuredAt(k, m)) points.push(scene.measuredAt(k, m));
-      for (const ghost of ghosts) if (ghost.present[k]) add(ghost);
-      return points;
-    }
-    const outlines = new Map();
-    for (let k = 0; k < K; k += Math.ceil(K / OUTLINES)) outlines.set(k, outline(k));
-
-    // The nearest camera that sees all that is shown, of a view that nobody has moved: a point p is
-    // inside if p_x - c_x <= s (c_z - p_z) and so on, which is linear in the place c of the camera.
-    function fit() {
-      const shape = `${canvas.width} ${canvas.height}`;
-      if (camera.fitted === null || camera.fitted === shape) return;
-      camera.fitted = shape;
-      const { back, right, up } = axes(), [wide, tall] = slopes().map((s) => s * (1 - 2 * MARGIN));
-      const most = [-Infinity, -Infinity, -Infinity, -Infinity];
-      outlines.forEach((points, k) => {
-        const origin = follow ? followed[k] : middle;
-        for (const p of points) {
-          const q = sub(p, origin), x = dot(q, right), y = dot(q, up), z = dot(q, back);
-          [wide * z + x, wide * z - x, tall * z + y, tall * z - y].forEach((v, i) => { if (v > most[i]) most[i] = v; });
-        }
-      });
-      if (!Number.isFinite(most[0])) most.fill(radius * wide);
-      camera.distance = Math.max((most[0] + most[1]) / (2 * wide), (most[2] + most[3]) / (2 * tall), radius);
-      const across = (most[0] - most[1]) / 2, above = (most[2] - most[3]) / 2;
-      camera.pan = right.map((v, a) => across * v + above * up[a]);
-    }
-
     // --- drawing
-
-    function eyeMatrix() {
-      fit();
-      const target = (follow ? followed[now] : middle).map((v, a) => v + camera.pan[a]);
-      const { back, right, up } = axes(), { distance } = camera, [wide, tall] = slopes();
-      const eye = target.map((v, a) => v + distance * back[a]);
-      const near = distance / 50, far = distance + 60 * radius;
-      const d = (far + near) / (near - far), e = (2 * far * near) / (near - far);
-      const rows = [right.map((v) => v / wide).concat(-dot(right, eye) / wide),
-        up.map((v) => v / tall).concat(-dot(up, eye) / tall),
-        back.map((v) => d * v).concat(-d * dot(back, eye) + e),
-        back.map((v) => -v).concat(dot(back, eye))];
-      const clip = new Float32Array(16);
-      rows.forEach((row, i) => row.forEach((v, j) => { clip[4 * j + i] = v; }));
-      return { clip, back, right, up, eye, target };
-    }
-
-    const project = (clip, p) => {
-      const out = [0, 1, 3].map((i) => clip[i] * p[0] + clip[4 + i] * p[1] + clip[8 + i] * p[2] + clip[12 + i]);
-      return [out[0] / out[2], out[1] / out[2], out[2]];
-    };
 
     function isDark() {
       if (theme) return theme === "dark";
@@ -214,7 +67,7 @@ const exactikPlayer = (() => {
       const width = Math.max(2, Math.round(view.clientWidth * scale)), tall = Math.max(2, Math.round(view.clientHeight * scale));
       if (canvas.width !== width || canvas.height !== tall) { canvas.width = width; canvas.height = tall; }
       const colours = isDark() ? COLOURS.dark : COLOURS.light;
-      const { clip, back, target } = eyeMatrix();
+      const { clip, back, target } = camera.look(now);
       gl.begin(colours.ground, colours.edges);
       gl.drawLines(gridLines(target, colours.grid), clip);
       const T = bones > 0 ? scene.figure.poseAt(now) : null, all = new Float32Array(12 * scene.matrices);
@@ -236,16 +89,6 @@ const exactikPlayer = (() => {
       drawMarkers(clip, T, colours, scale);
       drawNames(colours, scale);
       drawStrip(colours, scale);
-    }
-
-    function multiply(T, t, map, m, out, o) {
-      for (let r = 0; r < 3; r++) {
-        for (let c = 0; c < 4; c++) {
-          let sum = c === 3 ? T[t + 4 * r + 3] : 0;
-          for (let k = 0; k < 3; k++) sum += T[t + 4 * r + k] * map[m + 4 * k + c];
-          out[o + 4 * r + c] = sum;
-        }
-      }
     }
 
     // Markers without a figure: the way of their last half second, and their names beside them, of
@@ -320,7 +163,7 @@ const exactikPlayer = (() => {
         shown.push({ m, far: place[2], error: own ? Math.hypot(...sub(seen, own)) : NaN,
           x: (0.5 + 0.5 * place[0]) * view.clientWidth, y: (0.5 - 0.5 * place[1]) * view.clientHeight });
       }
-      const size = (0.022 * radius * canvas.height) / Math.tan(VIEW_ANGLE / 2);
+      const size = camera.pixelsOf(0.044 * radius);
       gl.gl.depthMask(false);
       gl.drawPoints(model, clip, size, 0.45);
       gl.drawPoints(measured, clip, 0.8 * size, 0);
@@ -430,39 +273,15 @@ const exactikPlayer = (() => {
       }));
     }
     if (hasSkin) more.append(choice("Look", [["skin", "skin"], ["sticks", "sticks"], ["both", "both"]], (value) => { look = value; redraw(); }));
-    const half_turn = Math.PI / 2;
     more.append(choice("View", [["", "view: free"], ["front", "front"], ["side", "side"], ["top", "top"], ["all", "whole room"]], (value) => {
-      follow = value !== "all";
-      if (value === "top") aim(heading - half_turn, half_turn - 0.001);
-      else aim(heading - (value === "side" ? half_turn : value === "front" ? 0 : 0.9), value === "" || value === "all" ? 0.2 : 0.03);
+      camera.follow(value !== "all");
+      camera.aim(value);
       redraw();
     }));
-    if (M > 0 && bones > 0) {
-      const markers = button("markers", "Show or hide markers", () => {
-        showMarkers = !showMarkers;
-        markers.setAttribute("aria-pressed", String(showMarkers));
-        redraw();
-      });
-      markers.setAttribute("aria-pressed", "true");
-      more.append(markers);
-    }
-    if (alone) {
-      const toggle = button("names", "Show or hide the names of markers", () => {
-        showNames = !showNames;
-        toggle.setAttribute("aria-pressed", String(showNames));
-        redraw();
-      });
-      toggle.setAttribute("aria-pressed", "true");
-      more.append(toggle);
-    }
+    if (M > 0 && bones > 0) more.append(toggle("markers", "Show or hide markers", (on) => { showMarkers = on; redraw(); }));
+    if (alone) more.append(toggle("names", "Show or hide the names of markers", (on) => { showNames = on; redraw(); }));
     if (ghosts.length > 0) {
-      const toggle = button(scene.ghosts_name ?? "ghosts", "Show or hide the other figures", () => {
-        showGhosts = !showGhosts;
-        toggle.setAttribute("aria-pressed", String(showGhosts));
-        redraw();
-      });
-      toggle.setAttribute("aria-pressed", "true");
-      more.append(toggle);
+      more.append(toggle(scene.ghosts_name ?? "ghosts", "Show or hide the other figures", (on) => { showGhosts = on; redraw(); }));
     }
     if (hasErrors && K > 1) {
       bar.append(button("worst frame", "Go to the frame of the largest error", () => {
@@ -479,8 +298,8 @@ const exactikPlayer = (() => {
       if (key === " ") setPlaying(!playing);
       else if (key === "ArrowLeft" || key === "ArrowRight") {
         const by = key === "ArrowLeft" ? -1 : 1;
-        if (turn) { turnBy(0.15 * by); redraw(); } else step(by);
-      } else if (turn && (key === "ArrowUp" || key === "ArrowDown")) tilt(key === "ArrowUp" ? 0.1 : -0.1);
+        if (turn) turnBy(0.15 * by, 0); else step(by);
+      } else if (turn && (key === "ArrowUp" || key === "ArrowDown")) turnBy(0, key === "ArrowUp" ? 0.1 : -0.1);
       else if (key === "+" || key === "=") zoom(0.85);
       else if (key === "-") zoom(1 / 0.85);
       else if (key === "Home") step(-K);
@@ -488,9 +307,8 @@ const exactikPlayer = (() => {
       else return;
       event.preventDefault();
     });
-    function turnBy(by) { camera.fitted = null; camera.azimuth += by; }
-    function tilt(by) { camera.fitted = null; camera.elevation = Math.max(-1.5, Math.min(1.5, camera.elevation + by)); redraw(); }
-    function zoom(by) { camera.fitted = null; camera.distance = Math.max(0.3 * radius, Math.min(60 * radius, camera.distance * by)); redraw(); }
+    function turnBy(across, up) { camera.turn(across, up); redraw(); }
+    function zoom(by) { camera.zoom(by); redraw(); }
     let held = null;
     canvas.addEventListener("pointerdown", (event) => {
       held = { x: event.clientX, y: event.clientY, pan: event.button !== 0 || event.shiftKey, moved: 0 };
@@ -502,11 +320,9 @@ const exactikPlayer = (() => {
       held.moved += Math.abs(dx) + Math.abs(dy);
       held.x = event.clientX; held.y = event.clientY;
       if (held.pan) {
-        camera.fitted = null;
-        const { right, up } = axes(), size = (2 * camera.distance * Math.tan(VIEW_ANGLE / 2)) / view.clientHeight;
-        camera.pan = camera.pan.map((v, a) => v + size * (-dx * right[a] + dy * up[a]));
+        camera.shift(dx, dy, view.clientHeight);
         redraw();
-      } else { turnBy(-0.009 * dx); tilt(0.009 * dy); }
+      } else turnBy(-0.009 * dx, 0.009 * dy);
     });
     canvas.addEventListener("pointerup", (event) => {
       if (held && held.moved < 4) point(event, true);
@@ -515,7 +331,7 @@ const exactikPlayer = (() => {
     canvas.addEventListener("pointercancel", () => { held = null; });
     canvas.addEventListener("pointerleave", () => { if (!held && !pinned) { marked = -1; redraw(); } });
     canvas.addEventListener("contextmenu", (event) => event.preventDefault());
-    canvas.addEventListener("dblclick", () => { aim(heading - 0.9, 0.2); redraw(); });
+    canvas.addEventListener("dblclick", () => { camera.aim(""); redraw(); });
     // The page scrolls over it, unless it was clicked or Ctrl is held.
     canvas.addEventListener("wheel", (event) => {
       if (document.activeElement !== canvas && !event.ctrlKey) return;
