@@ -237,7 +237,7 @@ def run_tracks(case: Case) -> list[Line]:
             seconds=seconds,
             projected_gradient=tracked.projected_gradient,
             iterations=tracked.iterations,
-            least=None if options else tracked.cost / (1.0 + tracked.excess),
+            least=None if options else tracked.cost / (1.0 + tracked.excess_cost),
         )
         lines.append(line)
     return lines

@@ -44,7 +44,7 @@ def told(track: Track, jumping: Mask | None = None, **fields: Any) -> Track:
         "ended": np.full(FRAMES, "at-rest", dtype="U15"),
         "projected_gradient": np.zeros(FRAMES),
         "undetermined": np.zeros((FRAMES, track.skeleton.nv), dtype=bool),
-        "excess": np.zeros(FRAMES),
+        "excess_cost": np.zeros(FRAMES),
         "marker_weights": np.ones(track.marker_errors.shape),
     }
     changed = replace(track, **(usual | fields))
@@ -84,7 +84,7 @@ def test_where_nothing_has_noise_a_tenth_of_a_millimetre_is_no_poor_fit(plain: T
 
 @pytest.mark.parametrize(
     ("kind", "joined", "apart"),
-    [("gap", 2, 4), ("poor-fit", 4, 6), ("dearer", 4, 6), ("jump", 4, 6)],
+    [("gap", 2, 4), ("poor-fit", 4, 6), ("excess-cost", 4, 6), ("jump", 4, 6)],
 )
 def test_segments_of_a_kind_that_nearly_touch_are_one(
     plain: Track, kind: str, joined: int, apart: int
@@ -97,8 +97,8 @@ def test_segments_of_a_kind_that_nearly_touch_are_one(
         if kind == "jump":
             hit[[24, 29 + free]] = False  # the frame that is jumped to belongs to it
             return told(plain, jumping=hit)
-        if kind == "dearer":
-            return told(plain, excess=np.where(hit, 0.2, 0.0))
+        if kind == "excess-cost":
+            return told(plain, excess_cost=np.where(hit, 0.2, 0.0))
         errors = np.where(hit[:, None], 9e-3, 1e-3) * np.ones(plain.marker_errors.shape)
         return told(plain, marker_errors=errors)
 
@@ -111,7 +111,7 @@ def with_all_kinds(track: Track, lengths: dict[str, int]) -> Track:
     fields = vars(told(track))
     errors, ended = fields["marker_errors"].copy(), fields["ended"].copy()
     gradient, jumping = fields["projected_gradient"].copy(), np.zeros(FRAMES, dtype=bool)
-    open_dofs, excess = fields["undetermined"].copy(), fields["excess"].copy()
+    open_dofs, excess_cost = fields["undetermined"].copy(), fields["excess_cost"].copy()
     weights = fields["marker_weights"].copy()
     for k, (kind, length) in enumerate(lengths.items()):
         frames = slice(10 * k, 10 * k + length)
@@ -126,8 +126,8 @@ def with_all_kinds(track: Track, lengths: dict[str, int]) -> Track:
                 open_dofs[frames, 10] = True
             case "jump":
                 jumping[frames.start : frames.stop - 1] = True
-            case "dearer":
-                excess[frames] = 0.3
+            case "excess-cost":
+                excess_cost[frames] = 0.3
             case "ignored-marker":
                 weights[frames, 3] = 0.0
     return told(
@@ -137,7 +137,7 @@ def with_all_kinds(track: Track, lengths: dict[str, int]) -> Track:
         ended=ended,
         projected_gradient=gradient,
         undetermined=open_dofs,
-        excess=excess,
+        excess_cost=excess_cost,
         marker_weights=weights,
     )
 
@@ -151,19 +151,19 @@ def with_all_kinds(track: Track, lengths: dict[str, int]) -> Track:
             "poor-fit": 3,
             "gap": 3,
             "jump": 3,
-            "dearer": 4,
+            "excess-cost": 4,
             "ignored-marker": 2,
         },
         # Longer ones before graver ones.
         {
             "ignored-marker": 9,
-            "dearer": 8,
+            "excess-cost": 8,
             "jump": 3,
             "gap": 1,
             "not-converged": 0,
         },
         {"not-converged": 4, "no-markers": 2, "poor-fit": 2, "gap": 2},
-        {"jump": 8, "not-converged": 2, "dearer": 8, "no-markers": 0},
+        {"jump": 8, "not-converged": 2, "excess-cost": 8, "no-markers": 0},
         {"gap": 4, "poor-fit": 2, "no-markers": 1},
     ],
 )
@@ -177,10 +177,11 @@ def test_the_order_in_which_to_look(plain: Track, lengths: dict[str, int]):
 
 def test_what_costs_more_than_the_best_is_said_from_a_hundredth_on(plain: Track):
     """And listed where it comes to a twentieth somewhere."""
-    excess = np.zeros(FRAMES)
-    excess[5], excess[20:30], excess[50:60], excess[55] = 0.005, 0.03, 0.03, 0.2
-    track = told(plain, excess=excess)
-    assert segments_of(track, "dearer") == [(50, 59)]
+    excess_cost = np.zeros(FRAMES)
+    excess_cost[5], excess_cost[20:30], excess_cost[50:60] = 0.005, 0.03, 0.03
+    excess_cost[55] = 0.2
+    track = told(plain, excess_cost=excess_cost)
+    assert segments_of(track, "excess-cost") == [(50, 59)]
     assert "20 %" in track.attention[0].text
     said = ["Another costs" in sentence for sentence in track.why]
     assert np.flatnonzero(said).tolist() == [*range(20, 30), *range(50, 60)]

@@ -503,7 +503,7 @@ def tiled(solved: Track, times: int) -> Track:
             for name in ("marker_errors", "cost", "projected_gradient", "ended", "iterations")
         },
         undetermined=more(solved.undetermined),
-        excess=more(solved.excess),
+        excess_cost=more(solved.excess_cost),
     )
 
 

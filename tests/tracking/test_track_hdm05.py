@@ -193,11 +193,11 @@ def test_better_solutions_are_found_and_jumps_are_listed(shared_data: Path, name
     assert rows[1][0] >= rows[0][0]
     # What continuity costs is said, and where there is none: no frame is far above what is known,
     # and no jump is left, without a word. Smoothing takes the jumps (test_track_smooth.py).
-    said = {kind: np.zeros(len(result), dtype=bool) for kind in ("dearer", "jump")}
+    said = {kind: np.zeros(len(result), dtype=bool) for kind in ("excess-cost", "jump")}
     for each in result.attention:
         if each.kind in said:
             said[each.kind][each.first : each.last + 1] = True
-    assert said["dearer"][result.excess > 0.05].all() and said["jump"][result.jumps].all()
+    assert said["excess-cost"][result.excess_cost > 0.05].all() and said["jump"][result.jumps].all()
     assert result.converged.all()
 
 

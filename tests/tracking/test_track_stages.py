@@ -107,7 +107,7 @@ def test_by_default_branches_are_looked_for():
 def test_what_fits_perfectly_costs_no_more_than_the_best():
     chain = make_chain(3, 4)
     track = solve(chain, move_chain(chain, 60))
-    assert track.excess.max() < 0.01
+    assert track.excess_cost.max() < 0.01
 
 
 def test_progress_is_of_all_stages():

@@ -27,7 +27,7 @@ KIND_PHRASES = {
     "gap": ("filled gap", "filled gaps"),
     "ignored-marker": ("of a marker left out", "of markers left out"),
     "jump": ("jump between two solutions", "jumps between two solutions"),
-    "dearer": ("where continuity has a price", "where continuity has a price"),
+    "excess-cost": ("where continuity has a price", "where continuity has a price"),
 }
 MAX_NAMED = 3  # stretches that are named in the paragraph
 

@@ -44,6 +44,7 @@ def summary_of(
     """
     attention, never_determined = track.attention, track.never_determined  # computed when asked for
     swaps, missing = examine_swaps(track), find_missing(track)
+    above_best = track.options.assessment.cost_above_best
     summary: Facts = {
         **track.verdict.to_dict(),
         "verdict_text": str(track.verdict),
@@ -69,7 +70,7 @@ def summary_of(
         "never_determined": list(never_determined),
         "filled_frames": int(track.undetermined.any(axis=1).sum()),
         "jumps": int(track.jumps.sum()),
-        "dearer_frames": int((track.excess > track.options.assessment.cost_above_best).sum()),
+        "excess_cost_frames": int((track.excess_cost > above_best).sum()),
         "not_converged_frames": int((~track.converged).sum()),
         "limits": _limit_facts(track),
         "swaps": [_swap_facts(track, swap) for swap in swaps],

@@ -46,7 +46,7 @@ KIND_LABELS = {
     "gap": "gap filled",
     "ignored-marker": "left out",
     "jump": "jumps",
-    "dearer": "costs more",
+    "excess-cost": "costs more",
 }
 MAX_LANES = 24  # markers or dofs that get a lane of their own
 CURVE_POINTS = 900  # of a curve without scripts

@@ -45,7 +45,7 @@ SEVERITY_PER_FRAME = {
     "poor-fit": 3.0,
     "gap": 2.0,
     "jump": 1.0,
-    "dearer": 0.5,
+    "excess-cost": 0.5,
     "ignored-marker": 0.5,
 }
 """The order in which a person should look; set by hand. A longer segment comes first."""
@@ -185,7 +185,7 @@ class Attention(NamedTuple):
     Attributes:
         first: frame, counted from 0.
         last: frame.
-        kind: "no-markers", "not-converged", "jump", "dearer", "gap", "poor-fit" or
+        kind: "no-markers", "not-converged", "jump", "excess-cost", "gap", "poor-fit" or
             "ignored-marker".
         text: why, in a sentence; its `cause` is the part before the semicolon.
         severity: the larger, the earlier it should be looked at.
@@ -256,14 +256,14 @@ def _find_poor_fits(track: Track) -> list[Attention]:
 def _find_costs_above_best(track: Track) -> list[Attention]:
     """Return an entry for each segment in which another solution was found to fit better."""
     entries, options = [], track.options.assessment
-    for segment in find_segments(track.excess > options.cost_above_best, join=FIT_JOIN_FRAMES):
-        largest = float(track.excess[segment.first : segment.last + 1].max())
+    for segment in find_segments(track.excess_cost > options.cost_above_best, join=FIT_JOIN_FRAMES):
+        largest = float(track.excess_cost[segment.first : segment.last + 1].max())
         if largest > options.segment_cost_above_best:
             text = Reason(
                 f"costs up to {100 * largest:.0f} % more than the best solution found there",
                 "a motion without jumps that passes to it and back would cost still more",
             )
-            entries.append(_make_entry(segment, "dearer", text))
+            entries.append(_make_entry(segment, "excess-cost", text))
     return entries
 
 
@@ -313,9 +313,9 @@ def explain_frames(track: Track) -> list[str]:
             sentence = f"Not determined by the markers seen: {_join(dofs)}."
         else:
             sentence = STATUS_SENTENCES[str(status)]
-        above_best = track.excess[t] > track.options.assessment.cost_above_best
+        above_best = track.excess_cost[t] > track.options.assessment.cost_above_best
         if above_best and status in ("converged", "at-limits"):
-            less = 100 * float(1.0 - 1.0 / (1.0 + track.excess[t]))
+            less = 100 * float(1.0 - 1.0 / (1.0 + track.excess_cost[t]))
             sentence += f" Another costs {less:.0f} % less, but the motion would jump."
         sentences.append(sentence)
     return sentences

@@ -56,8 +56,8 @@ class Track:
         ended: how that solve ended, (T,): "at-rest", "stalled" or "iteration-limit".
         iterations: of it, (T,).
         undetermined: dofs that had lost their markers and went by their course, (T, nv).
-        excess: share by which each frame costs more than the best solution that was found for it
-            alone, (T,): what a continuous motion costs there; before smoothing.
+        excess_cost: share by which each frame costs more than the best solution that was found for
+            it alone, (T,): what a continuous motion costs there; before smoothing.
         marker_weights: that a robust loss gave to the markers, 0 to 1, (T, M), else None.
         swaps: pairs of markers that were exchanged back, if the loss is robust.
         spikes: samples that were left out because they stand out from their neighbours in time, if
@@ -86,7 +86,7 @@ class Track:
     ended: NDArray[np.str_]
     iterations: IntArray
     undetermined: BoolArray
-    excess: Array
+    excess_cost: Array
     marker_weights: Array | None
     swaps: tuple[Swap, ...]
     spikes: BoolArray

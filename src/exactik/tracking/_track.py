@@ -274,9 +274,9 @@ def finish_tracking(job: TrackingJob, path: FrameSolutions) -> Track:
         unwrap_path(problem, path.q)
     del branched  # an hour of poses
     problem.update_robust_weights(path.q)
-    excess = np.zeros(len(problem))
+    excess_cost = np.zeros(len(problem))
     if branches:
-        excess = _compute_excess(run, path, postures, least_cost)
+        excess_cost = _compute_excess_cost(run, path, postures, least_cost)
     errors, cost = _measure_errors(prepared.recorded, path.q)
     smoothing, frame_q = None, None
     if smooth is not None:
@@ -306,7 +306,7 @@ def finish_tracking(job: TrackingJob, path: FrameSolutions) -> Track:
         ended=_name_endings(codes),
         iterations=count_iterations(outcomes[:, RESULT_ITERATIONS]),
         undetermined=postures.undetermined,
-        excess=excess,
+        excess_cost=excess_cost,
         marker_weights=problem.targets.robust_weight if problem.robust is not None else None,
         swaps=prepared.outliers.swaps,
         spikes=prepared.outliers.spikes,
@@ -349,14 +349,14 @@ def _join_gaps(changed: BoolArray, postures: FramePostures) -> BoolArray:
     return joined
 
 
-def _compute_excess(
+def _compute_excess_cost(
     run: TrackingRun, path: FrameSolutions, postures: FramePostures, least_cost: Array
 ) -> Array:
     """Return the share by which frames cost more than the best solution found for each, (T,)."""
     least_cost = np.maximum(least_cost, float(run.warm_start[NEGLIGIBLE_COST]))
-    excess = np.maximum(path.cost / least_cost - 1.0, 0.0)
-    excess[postures.frames] = 0.0  # their cost has a pull to their course in it
-    return excess
+    excess_cost = np.maximum(path.cost / least_cost - 1.0, 0.0)
+    excess_cost[postures.frames] = 0.0  # their cost has a pull to their course in it
+    return excess_cost
 
 
 def _name_endings(codes: Array) -> NDArray[np.str_]:
