@@ -84,18 +84,6 @@ THRESHOLDS: dict[str, Threshold] = {
         unit="statures",
         reason="35 mm of an adult on average: no skin moves so far, the marker is elsewhere",
     ),
-    "marker-stretch": Threshold(
-        care=0.024,
-        reject=None,
-        unit="statures",
-        reason="40 mm of an adult for 0.1 s: where OpenSim's practice ends; in sound recordings 32",
-    ),
-    "marker-jump": Threshold(
-        care=0.015,
-        reject=None,
-        unit="statures",
-        reason="25 mm of an adult from one frame to the next; in sound recordings 17 at most",
-    ),
     "handedness": Threshold(
         care=0.2,
         reject=-0.2,
@@ -194,6 +182,18 @@ THRESHOLDS: dict[str, Threshold] = {
         reject=None,
         unit="share",
         reason="of the frames with exchanged names: a limb turned over, a second of three minutes",
+    ),
+    "marker-stretch": Threshold(
+        care=0.024,
+        reject=None,
+        unit="statures",
+        reason="40 mm of an adult for 0.1 s: where OpenSim's practice ends; in sound recordings 32",
+    ),
+    "marker-jump": Threshold(
+        care=0.015,
+        reject=None,
+        unit="statures",
+        reason="25 mm of an adult from one frame to the next; in sound recordings 17 at most",
     ),
     "gaps": Threshold(
         care=0.08,
