@@ -2,23 +2,38 @@
 PYTHON ?= python3
 ARGS ?=
 BIN := .venv/bin
+DEMO := .venv/.stamp-demo
 STAMP := .venv/.stamp
 PEERS := .venv/.peers
 DOCS := .venv-docs/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-gpu test-browser browser lint docs bench peers mutants fuzz recordings release-check clean
+.PHONY: help setup demo test test-all test-slow test-gpu test-browser test-processors browser lint docs bench peers mutants fuzz recordings release-check clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
 
 setup: $(STAMP) ## make .venv with everything that tests and benchmarks need
 
-demo: $(STAMP) ## make a recording, solve it, compare with the truth, write a report
+demo: $(DEMO) ## make a recording, solve it, compare with the truth, write a report
 	@$(BIN)/exactik demo $(ARGS)
 
-test: $(STAMP) ## run the tests, except the slow ones (ARGS="-k hessian" to choose)
-	@$(BIN)/python -m exactik.precompile error-bars poses & $(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+# Kernels are compiled first, each once and on both cores: workers would compile the same side by side.
+KERNELS := $(BIN)/python -m exactik.recordings.precompile
+PYTEST := { $(KERNELS) error-bars & $(KERNELS) poses recordings; wait; } && $(BIN)/python -m pytest -n 2 --dist loadfile
+
+test: $(STAMP) ## run the quick tests, five minutes with all compiling (ARGS="-k hessian" to choose)
+	@$(PYTEST) $(ARGS)
+
+test-all: $(STAMP) ## run all tests but those that are slow, or need a browser or a GPU
+	@$(PYTEST) -m "not slow and not browser" $(ARGS)
+
+test-processors: $(STAMP) ## run the quick tests as other processors do, with their BLAS and their instructions
+	@for processor in OPENBLAS_CORETYPE=Haswell OPENBLAS_CORETYPE=SkylakeX OPENBLAS_CORETYPE=Zen \
+			NUMBA_CPU_NAME=x86-64-v2 NUMBA_CPU_NAME=x86-64-v3; do \
+		echo "$$processor:"; \
+		env $$processor $(MAKE) --no-print-directory test || exit 1; \
+	done
 
 test-slow: $(STAMP) ## run the slow tests
 	$(BIN)/python -m pytest -m slow $(ARGS)
@@ -66,12 +81,18 @@ clean: ## remove build outputs and caches, but not .venv
 	rm -rf build dist site .pytest_cache .ruff_cache .hypothesis
 	find src papers tests tools benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
-$(STAMP): pyproject.toml papers/pyproject.toml
+# The package alone, half a minute; everything else is added to the same .venv.
+$(DEMO): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "exactik needs Python 3.11 or newer, and '$(PYTHON)' is not: try make PYTHON=python3.12" >&2; \
 		exit 1; }
-	@echo "Setting up .venv, which takes a minute or two the first time ..."
+	@echo "Setting up .venv ..."
 	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e .
+	@touch $@
+
+$(STAMP): $(DEMO) papers/pyproject.toml
+	@echo "Adding what tests and benchmarks need, which takes a minute or two the first time ..."
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[dev]' -e papers
 	@touch $@
 

@@ -14,10 +14,11 @@ from benchmarks.support.models import bushy_tree, serial_chain
 from benchmarks.support.numpy_rival import NumpyRival
 from benchmarks.support.report import Metric, Report
 from exactik import MarkerGoal, Problem, Skeleton, human
+from exactik.compile import jit
 from exactik.kernels.calculus.evaluate import evaluate, evaluate_in_layout
-from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, GRADIENT
 from exactik.kernels.calculus.workspace import new_workspace
 from exactik.kernels.descent.state import new_descent_state
+from exactik.kernels.goals.sums import EXACT, GAUSS_NEWTON, GRADIENT
 from exactik.kernels.linear.active_set import box_step
 from exactik.kernels.linear.articulated import (
     JOINT_BLOCKS,
@@ -27,7 +28,6 @@ from exactik.kernels.linear.articulated import (
 )
 from exactik.kernels.linear.ltdl import AncestorPattern, factor, solve
 from exactik.kernels.tree.fk import forward_kinematics
-from exactik.spatial import jit
 from exactik.typing import Array
 
 SHIFT = 1.0  # added to the diagonal: makes the factored matrix positive definite whatever the pose

@@ -19,8 +19,8 @@ import numpy as np
 import exactik as ik
 from benchmarks.support.hdm05 import LOCK, TAKES, find_hdm05_folder, load_take
 from benchmarks.support.report import Metric, Report, describe_machine
-from exactik.gpu import find_gpu
-from exactik.tracking import TrackingOptions, make_tracking_problem
+from exactik.kernels.cuda import find_gpu
+from exactik.recordings.tracking import TrackingOptions, make_tracking_problem
 from exactik.typing import Array
 
 PANDA = Path(__file__).resolve().parents[2] / "shared" / "peers" / "panda.urdf"
@@ -99,7 +99,7 @@ def measure_human(report: Report) -> None:
 @contextlib.contextmanager
 def time_transfers_and_kernel() -> Iterator[list[float]]:
     """Collect the times [s] from packed arrays on the host to results on the host."""
-    from exactik.gpu import launch
+    from exactik.kernels.cuda import launch
 
     spent: list[float] = []
     solve = launch.solve_problems_on_gpu
@@ -268,7 +268,7 @@ def measure_warm_frames(
     """
     from numba import cuda
 
-    from exactik.gpu.follow import Courses, follow_courses_on_gpu
+    from exactik.kernels.cuda.follow import Courses, follow_courses_on_gpu
 
     problem = make_tracking_problem(figure, recording, **settings)
     options = TrackingOptions().warm_start.options(problem.frame_problem)

@@ -23,6 +23,7 @@ import numpy as np
 import exactik as ik
 from benchmarks.support.report import Metric, Report
 from exactik.kernels.linear.active_set import clip_to_limits
+from exactik.solvers import BFGS, LBFGS, GaussNewton, Method, NewtonHigham, NewtonPCG, View
 from exactik.typing import Array
 
 POSE_COUNT = 30
@@ -40,18 +41,18 @@ PYTHON_POSES = 5  # for the methods in Python, which are slow
 AUTO = ik.Auto(max_iterations=MAX_ITERATIONS)
 AUTO_NO_DETOUR = ik.Auto(max_iterations=MAX_ITERATIONS, detour=False)
 MARQUARDT = ik.LevenbergMarquardt(max_iterations=MAX_ITERATIONS)
-COMPILED: dict[str, ik.Method] = {
+COMPILED: dict[str, Method] = {
     "auto": AUTO,
     "auto, no detour": AUTO_NO_DETOUR,
     "newton": ik.Newton(max_iterations=MAX_ITERATIONS),
     "levenberg-marquardt": MARQUARDT,
-    "gauss-newton": ik.GaussNewton(max_iterations=MAX_ITERATIONS),
+    "gauss-newton": GaussNewton(max_iterations=MAX_ITERATIONS),
 }
-IN_PYTHON: dict[str, ik.Method] = {
-    "newton-pcg": ik.NewtonPCG(max_iterations=MAX_ITERATIONS),
-    "newton-higham": ik.NewtonHigham(max_iterations=MAX_ITERATIONS),
-    "bfgs": ik.BFGS(max_iterations=MAX_ITERATIONS),
-    "l-bfgs": ik.LBFGS(max_iterations=MAX_ITERATIONS),
+IN_PYTHON: dict[str, Method] = {
+    "newton-pcg": NewtonPCG(max_iterations=MAX_ITERATIONS),
+    "newton-higham": NewtonHigham(max_iterations=MAX_ITERATIONS),
+    "bfgs": BFGS(max_iterations=MAX_ITERATIONS),
+    "l-bfgs": LBFGS(max_iterations=MAX_ITERATIONS),
 }
 
 
@@ -100,14 +101,14 @@ def make_cases(poses: int) -> Iterator[Case]:
                 yield Case(limits=limits, start=start, noise=noise, problems=problems)
 
 
-def solve_copies(problem: ik.Problem, q0: Array, method: ik.Method, count: int) -> ik.BatchResult:
+def solve_copies(problem: ik.Problem, q0: Array, method: Method, count: int) -> ik.BatchResult:
     """Solve the same problem several times in one call, which times each by itself."""
     goals = [goal for goal in problem.goals if isinstance(goal, ik.MarkerGoal)]
     targets = {goal.label: np.tile(goal.target, (count, 1)) for goal in goals}
     return ik.solve_batch(problem, targets, q0=q0, solver=method, threads=1)
 
 
-def measure(problem: ik.Problem, q0: Array, method: ik.Method) -> SolverRun:
+def measure(problem: ik.Problem, q0: Array, method: Method) -> SolverRun:
     """Run a method on a problem; the time is the shortest of several."""
     results, clock = [], [time.process_time()]
     for _ in range(2):
@@ -116,7 +117,7 @@ def measure(problem: ik.Problem, q0: Array, method: ik.Method) -> SolverRun:
     result, seconds = results[-1], np.diff(clock).tolist()
     if 1e3 * min(seconds) < SLOW_RUN_MS:
         seconds = solve_copies(problem, q0, method, REPEATS).seconds.tolist()
-    slope = ik.View(problem).at(result.q).slope  # methods report it in different norms
+    slope = View(problem).at(result.q).projected_gradient  # methods report it in different norms
     return SolverRun(
         iterations=result.iterations,
         evaluations=result.evaluations,
@@ -130,7 +131,7 @@ def measure(problem: ik.Problem, q0: Array, method: ik.Method) -> SolverRun:
 class CostHistory:
     """The cost of a method after each iteration, and the time until then."""
 
-    def __init__(self, problem: ik.Problem, q0: Array, method: ik.Method) -> None:
+    def __init__(self, problem: ik.Problem, q0: Array, method: Method) -> None:
         self.problem_and_start, self.method = (problem, q0), method
         history = ik.solve(problem, q0=q0, solver=method, history=True).history
         assert history is not None
@@ -233,7 +234,7 @@ def make_rows(label: str, runs: dict[str, list[SolverRun]]) -> list[list[str]]:
     return rows
 
 
-def run_methods(case: Case, methods: dict[str, ik.Method]) -> dict[str, list[SolverRun]]:
+def run_methods(case: Case, methods: dict[str, Method]) -> dict[str, list[SolverRun]]:
     """Run every method on the problems of a case."""
     return {name: [measure(*p, method) for p in case.problems] for name, method in methods.items()}
 

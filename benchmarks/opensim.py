@@ -21,10 +21,11 @@ import numpy as np
 
 from benchmarks.support.report import Metric, Report
 from exactik.errors import FileWarning
-from exactik.io import build_skeleton, load_ik_setup, load_opensim_model, load_timed_markers
+from exactik.io import load_ik_setup, load_opensim_model, load_timed_markers
+from exactik.io.opensim import build_skeleton
 from exactik.model import Skeleton
-from exactik.motion import Markers
-from exactik.pipeline import TaskSetup, solve_ik_setup, track_tasks
+from exactik.model.motion import Markers
+from exactik.recordings.pipeline import TaskSetup, solve_ik_setup, track_tasks
 from exactik.typing import Array
 from tests.support.opensim_files import JUDGE, find_judge
 

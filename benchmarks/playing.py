@@ -15,12 +15,12 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from benchmarks.support.report import Metric, Report
-from exactik.motion import Markers, Motion
-from exactik.synthetic import simulate_performance, simulate_recording
-from exactik.tracking import Track, track
-from exactik.viewer import MotionViewer, PlaybackData, export_playback
-from exactik.viewer.page._client import read_page
-from exactik.viewer.recording import ALL
+from exactik.lab.synthetic import simulate_performance, simulate_recording
+from exactik.model.motion import Markers, Motion
+from exactik.recordings.tracking import Track, track
+from exactik.studio.viewer import MotionViewer, PlaybackData, export_playback
+from exactik.studio.viewer.page.client import read_page
+from exactik.studio.viewer.recording import ALL
 from tests.support.visuals import make_skinned_arm
 
 MINUTES, SHOWN_RATE = 10, 60  # of playback, and frames a second that are shown

@@ -10,9 +10,9 @@ import numpy as np
 from benchmarks.support import posing_socket
 from benchmarks.support.report import Metric, Report
 from exactik.model import Skeleton, hand, human, octopus, quadruped
-from exactik.player import compute_reach
+from exactik.studio.player.proportions import compute_reach
+from exactik.studio.viewer import PosingSession
 from exactik.typing import Array
-from exactik.viewer import PosingSession
 
 UPDATE_COUNT = 2000
 # Figure, the handle that is dragged, and whether all handles are goals or only those pinned.

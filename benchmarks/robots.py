@@ -20,6 +20,7 @@ from scipy.spatial.transform import Rotation
 import exactik as ik
 from benchmarks.support.report import Metric, Report
 from benchmarks.support.robot_peers import PEERS, Judge, Peer
+from exactik.io import load_joint_names
 from exactik.typing import Array
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -135,7 +136,7 @@ class Exactik:
     def __init__(self, case: Case) -> None:
         self.case = case
         self.skeleton = ik.load_skeleton(case.path, floating=case.floating)
-        places = ik.load_joint_names(case.path, floating=case.floating)
+        places = load_joint_names(case.path, floating=case.floating)
         self.joints = case.judge.joints
         dofs = [places[name].v for name in self.joints]
         self.limits = np.column_stack([self.skeleton.lower, self.skeleton.upper])[dofs]

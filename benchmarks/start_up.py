@@ -21,16 +21,16 @@ figure = ik.human()
 q = figure.neutral()
 goals = [ik.MarkerGoal(m, t + 0.01) for m, t in zip(figure.markers, figure.forward(q).markers)]
 ik.Problem(figure, goals).hessian(q)
-from exactik.synthetic import solve_reach
+from exactik.lab.synthetic import solve_reach
 solve_reach()
 print(time.perf_counter() - start)
-from exactik.spatial import _tiers
-for compiler in _tiers._compilers:
+from exactik.kernels import tiers
+for compiler in tiers._compilers:
     compiler.kill()
 """
 COMPILE_CODE = """
 import time; start = time.perf_counter()
-from exactik.precompile import compile_parts
+from exactik.recordings.precompile import compile_parts
 compile_parts({parts})
 print(time.perf_counter() - start)
 """

@@ -33,8 +33,8 @@ from benchmarks.support.hdm05 import LOCK, TAKES, Take, find_hdm05_folder, load_
 from benchmarks.support.report import Metric, Report
 from benchmarks.support.tracking_peers import Mink, Rival, Scipy
 from exactik.kernels.descent.results import RESULT_ITERATIONS, RESULT_PROJECTED_GRADIENT
-from exactik.synthetic import simulate_performance, simulate_recording
-from exactik.tracking import (
+from exactik.lab.synthetic import simulate_performance, simulate_recording
+from exactik.recordings.tracking import (
     DEFAULT_OPTIONS,
     FrameSolutions,
     TrackingProblem,
@@ -43,6 +43,7 @@ from exactik.tracking import (
     make_tracking_problem,
     solve_cold_start,
 )
+from exactik.solvers import CompiledMethod
 from exactik.typing import Array
 
 WARM_START, COLD_START = DEFAULT_OPTIONS.warm_start, DEFAULT_OPTIONS.cold_start
@@ -190,7 +191,7 @@ class Race(NamedTuple):
 def run_race(case: Case) -> Race:
     """Run both over the recording."""
     problem, lines, runs = case.problem, [], []
-    methods: dict[str, ik.CompiledMethod] = {"warm, auto": WARM_START}
+    methods: dict[str, CompiledMethod] = {"warm, auto": WARM_START}
     for damping in LM_DAMPINGS:
         method = ik.LevenbergMarquardt(tolerance=TOLERANCE, initial_damping=damping)
         methods[f"warm, LM {damping:g}"] = method

@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 import exactik as ik
-from exactik.synthetic import simulate_performance, simulate_recording
+from exactik.lab.synthetic import simulate_performance, simulate_recording
 
 # A synthetic one, so that the example needs no file; otherwise: ik.load_markers("walk.c3d")
 take = simulate_recording(simulate_performance(seconds=4.0), noise=0.001, gaps=0.05)

@@ -6,7 +6,7 @@ The same works for an .asf with an .amc and a .c3d of one take.
 import numpy as np
 
 import exactik as ik
-from exactik.synthetic import simulate_performance, simulate_recording
+from exactik.lab.synthetic import simulate_performance, simulate_recording
 
 motion = simulate_performance(seconds=4.0, rate=60.0)
 take = simulate_recording(motion, noise=0.002, gaps=0.02, swap=False)

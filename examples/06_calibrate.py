@@ -3,7 +3,7 @@
 import numpy as np
 
 import exactik as ik
-from exactik.synthetic import simulate_performance, simulate_recording
+from exactik.lab.synthetic import simulate_performance, simulate_recording
 
 # The subject: legs 8 % longer, arms 5 % shorter than ours.
 factors = {"thigh": 1.08, "shin": 1.08, "upper_arm": 0.95, "forearm": 0.95}

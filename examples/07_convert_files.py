@@ -3,7 +3,7 @@
 import tempfile
 
 import exactik as ik
-from exactik.synthetic import simulate_performance
+from exactik.lab.synthetic import simulate_performance
 
 with tempfile.TemporaryDirectory() as folder:
     simulate_performance(seconds=2.0, rate=30.0).save(f"{folder}/wave.npz")

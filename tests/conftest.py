@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests.support.checkout import DATA
+
 if TYPE_CHECKING:
     from exactik_papers.recording import Recording
 
@@ -31,7 +33,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real files beside the checkout, too large to be part of it."""
-    folder = Path(__file__).resolve().parent.parent.parent / "shared"
+    folder = DATA.parent
     if not folder.is_dir():
         pytest.skip("real files are absent: no folder ../shared beside the checkout")
     return folder

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 
 import pytest
 
 import exactik
+from tests.support.checkout import ROOT
 from tools.site import find_outside_requests
 
-ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCKS = [
     pytest.param(block, id=f"{page.stem}-{n}")
@@ -19,6 +20,7 @@ BLOCKS = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("block", BLOCKS)
 def test_examples_run(block: str, capsys: pytest.CaptureFixture[str]):
     exec(compile(block, "example", "exec"), {"__name__": "example"})
@@ -85,8 +87,12 @@ def test_every_page_is_in_the_navigation_of_the_site():
 def test_the_reference_has_every_public_name_once():
     text = "".join(p.read_text("utf-8") for p in sorted((ROOT / "docs/reference").glob("*.md")))
     named = re.findall(r"^::: exactik\.([\w.]+)$", text, re.M)
-    functions = [f"functions.{name}" for name in exactik.functions.__all__]
-    assert sorted(named) == sorted([*set(exactik.__all__) - {"functions"}, *functions])
+    short = [name.rpartition(".")[2] for name in named]
+    assert sorted(short) == sorted(set(short))
+    assert {*exactik.__all__, *exactik.model.functions.__all__} - {"functions"} <= set(short)
+    for name in named:
+        package, _, last = f"exactik.{name}".rpartition(".")
+        assert last in importlib.import_module(package).__all__, name
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs/start").glob("*.md")), ids=lambda p: p.stem)
@@ -156,3 +162,13 @@ def test_all_places_that_name_the_version_agree():
     sections = re.findall(r"^## \[(.+?)\](?: - (\d{4}-\d\d-\d\d))?$", changes, re.M)
     assert sections[0] == ("Unreleased", "") and sections[1][0] == exactik.__version__
     assert f"date-released: {sections[1][1]}" in (ROOT / "CITATION.cff").read_text("utf-8")
+
+
+def test_pages_stay_short():
+    """Logs go to build/, and pages keep the conclusion."""
+    words = {page: len(page.read_text("utf-8").split()) for page in PAGES[1:]}
+    assert sum(words.values()) <= 40_000
+    assert words[ROOT / "docs" / "architecture.md"] <= 900
+    assert words[ROOT / "docs" / "stages.md"] <= 1_500
+    changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert len(re.findall(r"^- ", changes.partition("\n## [0.3.0]")[2], re.M)) <= 60

@@ -11,116 +11,50 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 import exactik
+from tests.support.checkout import ROOT
 from tools import architecture_picture, house
 
-ROOT = Path(__file__).resolve().parent.parent
 SOURCE = Path(exactik.__file__).parent
-
-# From the ground up: a module imports its own layer and those of the lines above it, none beside
-# it. "exactik" is the facade, __init__.py.
-LAYERS = """
-    _text _threads
-    errors typing
-    _arguments _arrays
-    spatial
-    kernels
-    gpu
-    functions visuals
-    model
-    motion goals
-    marker_sets player
-    biomechanics
-    io problem
-    solvers check
-    batch tracking
-    calibration landscape retargeting
-    labelling
-    verdict report
-    pipeline
-    synthetic precompile
-    archive
-    viewer
-    exactik
-    cli
-    __main__
-"""
-RANK = {name: rank for rank, line in enumerate(LAYERS.splitlines()) for name in line.split()}
 
 # Layers that see less than their rank allows, inside functions too: their own layers and the
 # third-party packages. The oracle judges the kernels, so it shares no code with them.
 ONLY = {
-    "kernels": {"typing", "errors", "spatial", "numpy", "numba", "llvmlite"},
-    "check.oracle": {"typing", "errors", "functions", "model", "goals", "numpy"},
+    "kernels": {"typing", "errors", "compile", "spatial", "numpy", "numba", "llvmlite"},
+    "lab.check.oracle": {"typing", "errors", "model.functions", "model", "goals", "numpy"},
 }
 
 
-def layer_of(module: str) -> str:
-    """The layer of a dotted module name; for a foreign module, its top-level package."""
-    package, _, rest = module.partition(".")
-    return rest.split(".")[0] if package == "exactik" and rest else package
+def make_tree(source: str, path: str) -> house.Tree:
+    """A tree of one module, at a path below the package."""
+    file = SOURCE / path
+    parts = file.relative_to(SOURCE.parent).with_suffix("").parts
+    name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    made = house.Tree.__new__(house.Tree)
+    made.sources, made.text, made.parsed = {name: file}, {name: source}, {name: ast.parse(source)}
+    return made
 
 
-def module_name(path: Path) -> str:
-    parts = path.relative_to(SOURCE.parent).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def is_type_checking(test: ast.expr) -> bool:
-    return ast.unparse(test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
-
-
-def statements(node: ast.AST, inside_functions: bool) -> Iterator[ast.AST]:
-    """Everything below `node` that runs on import, or also what runs on a call."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) and not inside_functions:
-            continue
-        if isinstance(child, ast.If) and is_type_checking(child.test):
-            continue
-        yield child
-        yield from statements(child, inside_functions)
-
-
-def imports(source: str, path: Path, inside_functions: bool = False) -> Iterator[tuple[int, str]]:
-    """Line and absolute name of each module that the source of `path` imports."""
-    package = [*path.relative_to(SOURCE.parent).parts[:-1]]
-    for node in statements(ast.parse(source), inside_functions):
-        if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            above = package[: len(package) + 1 - node.level] if node.level > 0 else []
-            base = ".".join([*above, *([node.module] if node.module else [])])
-            if base != "exactik":
-                yield node.lineno, base
-                continue
-            for alias in node.names:  # `from exactik import model` means the layer
-                yield node.lineno, f"exactik.{alias.name}" if alias.name in RANK else base
-
-
-def violations(source: str, path: Path) -> list[str]:
-    """What the source of `path` imports although its layer may not."""
-    own = layer_of(module_name(path))
-    if own not in RANK:
-        return [f"{path.name}: give the layer {own!r} a rank"]
+def forbidden_imports(tree: house.Tree) -> list[str]:
+    """What modules use that see less than their rank allows."""
     found = []
-    for line, name in imports(source, path):
-        if name.split(".")[0] == "exactik":
-            other = layer_of(name)
-            if other != own and RANK.get(other, 99) >= RANK[own]:
-                found.append(f"{module_name(path)}:{line}: {own} may not import {name}")
-    inner = next((k for k in ONLY if module_name(path).startswith(f"exactik.{k}")), None)
-    for line, name in imports(source, path, inside_functions=True) if inner is not None else ():
-        other = layer_of(name)
-        if name.startswith(f"exactik.{inner}"):
+    for name in tree.sources:
+        inner = next((k for k in ONLY if name.startswith(f"exactik.{k}")), None)
+        if inner is None:
             continue
-        if inner is not None and other not in ONLY[inner] | sys.stdlib_module_names:
-            found.append(f"{module_name(path)}:{line}: {own} may not use {name}")
+        for line, module in house.find_imports(tree.parsed[name], name.split(".")[:-1]):
+            other = house.layer_of(module)
+            if module.startswith(f"exactik.{inner}") or other in sys.stdlib_module_names:
+                continue
+            if other not in ONLY[inner]:
+                found.append(f"{name}:{line}: {inner} may not use {module}")
     return found
 
 
@@ -129,13 +63,8 @@ def modules() -> list[str]:
     return ["exactik", *(m.name for m in found if not m.name.endswith("__main__"))]
 
 
-def test_imports_point_downwards():
-    found = [
-        problem
-        for path in sorted(SOURCE.rglob("*.py"))
-        for problem in violations(path.read_text(encoding="utf-8"), path)
-    ]
-    assert found == []
+def test_some_layers_see_less_than_their_rank_allows(tree: house.Tree):
+    assert forbidden_imports(tree) == []
 
 
 @pytest.mark.parametrize(
@@ -147,15 +76,19 @@ def test_imports_point_downwards():
         ("model/tree.py", "from exactik.goals import Goal", False),
         ("model/tree.py", "from .. import goals", False),
         ("model/tree.py", "import exactik", False),
-        ("model/tree.py", "def f():\n    import exactik.io", True),
+        ("model/tree.py", "def f():\n    import exactik.io", False),
         ("model/tree.py", "try:\n    import exactik.io\nexcept ImportError:\n    pass", False),
         ("model/tree.py", "if TYPE_CHECKING:\n    from exactik.io import load", True),
-        ("motion/markers.py", "from exactik.goals import Goal", False),
+        ("model/motion/markers.py", "from exactik.goals import Goal", False),
         ("problem.py", "from .kernels import fk", True),
         ("problem.py", "from . import solvers", False),
-        ("check/oracle/dual.py", "import numpy as np\nfrom exactik.model import Skeleton", True),
-        ("check/oracle/dual.py", "def f():\n    from exactik.spatial import exp", False),
-        ("check/oracle/dual.py", "import scipy.linalg", False),
+        (
+            "lab/check/oracle/dual.py",
+            "import numpy as np\nfrom exactik.model import Skeleton",
+            True,
+        ),
+        ("lab/check/oracle/dual.py", "def f():\n    from exactik.spatial import exp", False),
+        ("lab/check/oracle/dual.py", "import scipy.linalg", False),
         ("kernels/tree/fk.py", "import math\nfrom numba import njit", True),
         ("kernels/tree/fk.py", "from exactik.model import Skeleton", False),
         ("__init__.py", "from exactik.solvers import solve", True),
@@ -164,7 +97,8 @@ def test_imports_point_downwards():
     ],
 )
 def test_the_rule_itself(path: str, source: str, allowed: bool):
-    assert (violations(source, SOURCE / path) == []) is allowed
+    made = make_tree(source, path)
+    assert ([*house.upward_imports(made), *forbidden_imports(made)] == []) is allowed
 
 
 @pytest.mark.parametrize("name", modules())
@@ -202,7 +136,7 @@ before = set(sys.modules)
 with event.install_recorder("numba:compile") as compiled:
     import exactik
 ours = [m for name, m in sys.modules.items() if name.split(".")[0] == "exactik"]
-from exactik.spatial._jit import Kernel
+from exactik.compile._jit import Kernel
 functions = [f for m in ours for f in vars(m).values() if isinstance(f, Kernel)]
 print(json.dumps({
     "loaded": sorted(set(sys.modules) - before),
@@ -228,7 +162,7 @@ def test_import_loads_no_optional_package_and_compiles_nothing():
     heavy |= {"ezc3d", "matplotlib", "numba_cuda"}
     loaded = [m for m in report["loaded"] if m.split(".")[0] in heavy or m == "numba.cuda"]
     assert loaded == []
-    unasked = ("exactik.viewer", "exactik.precompile", "exactik.cli")
+    unasked = ("exactik.studio.viewer", "exactik.recordings.precompile", "exactik.cli")
     assert [m for m in report["loaded"] if m.startswith(unasked)] == []
     assert report["compiled"] == 0
     assert report["functions"] > 100
@@ -239,6 +173,39 @@ def test_the_facade_lists_what_it_loads_when_asked():
     assert {"Keyframes", "PosingSession", "view"} <= set(dir(exactik))
     with pytest.raises(AttributeError, match="'exactik' has no attribute 'veiw'"):
         _ = exactik.veiw  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_old_names_of_the_facade_warn():
+    for package, names in exactik._MOVED.items():
+        module = importlib.import_module(f"exactik.{package}")
+        for name in names.split():
+            with pytest.warns(DeprecationWarning, match=rf"is exactik\.{package}\.{name} now"):
+                assert getattr(exactik, name) is getattr(module, name)
+    with pytest.warns(DeprecationWarning, match=r"exactik\.solvers\.Iterate"):
+        assert exactik.Place is exactik.solvers.Iterate  # pyright: ignore
+
+
+def test_packages_with_names_of_earlier_functions_answer_and_warn():
+    old: Any = exactik
+    with pytest.warns(DeprecationWarning, match=r"solvers\(\) is exactik\.list_solvers\(\) now"):
+        assert old.solvers() == exactik.list_solvers()
+    with (
+        pytest.warns(DeprecationWarning, match=r"exactik\.solve_archive\(\) now"),
+        pytest.raises(exactik.ExactikError),
+    ):
+        old.archive("no such folder", "nowhere", skeleton="human")
+
+
+def test_old_attributes_of_results_warn():
+    figure = exactik.human()
+    result = exactik.solve(figure, [exactik.PositionGoal("r_hand", (0.4, -0.2, 1.0))])
+    with pytest.warns(DeprecationWarning, match="goal_errors"):
+        assert result.misses.tolist() == list(result.goal_errors.values())
+    iterate = exactik.solvers.View(result.problem).at(result.q)
+    with pytest.warns(DeprecationWarning, match="projected_gradient"):
+        assert iterate.slope == iterate.projected_gradient
+    with pytest.warns(DeprecationWarning, match="active"):
+        assert iterate.held is iterate.active
 
 
 def test_import_survives_where_no_cache_can_be_written(tmp_path: Path):
@@ -266,14 +233,7 @@ def tree() -> house.Tree:
 
 @pytest.mark.parametrize(
     "count",
-    [
-        house.layout_splats,
-        house.private_imports,
-        house.prose_as_protocol,
-        house.goal_switches,
-        house.oversized_folders,
-        house.duplicate_classes,
-    ],
+    house.RULES,
     ids=lambda count: count.__name__,
 )
 def test_rules_of_the_house(tree: house.Tree, count: Callable[[house.Tree], list[str]]):
@@ -295,6 +255,11 @@ def test_rules_of_the_house(tree: house.Tree, count: Callable[[house.Tree], list
         (house.prose_as_protocol, "exactik.io", "'no file' in str(error)", 1),
         (house.prose_as_protocol, "exactik.io", "re.match('no file', note)", 1),
         (house.prose_as_protocol, "exactik.io", "name.startswith('no file')", 0),
+        (house.upward_imports, "exactik.model", "def f():\n    from exactik import io", 1),
+        (house.upward_imports, "exactik.io", "def f():\n    from exactik import model", 0),
+        (house.long_functions, "exactik.io", "def f():\n" + "    print()\n" * 80, 1),
+        (house.wide_functions, "exactik.io", "def f(a, b, c, d, e, *, f, g, h, i, j, k): ...", 1),
+        (house.wide_functions, "exactik.io", "def f(a, b, c, d, e, *, f, g, h, i, j): ...", 0),
         (house.goal_switches, "exactik.solvers", "isinstance(goal, PositionGoal)", 1),
         (house.goal_switches, "exactik.solvers", "match goal:\n    case PoseGoal(): ...", 1),
         (house.goal_switches, "exactik.goals", "isinstance(goal, PositionGoal)", 0),

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.browser import chromium
+from tests.support.checkout import ROOT
 
-SITE = Path(__file__).parent.parent / "site"
+SITE = ROOT / "site"
 PAGES = ("index.html", "start/gait.html", "reference/figures.html", "benchmarks.html")
 
 

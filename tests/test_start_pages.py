@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-PAGES = sorted((Path(__file__).parent.parent / "docs" / "start").glob("*.md"))
+from tests.support.checkout import ROOT
+
+PAGES = sorted((ROOT / "docs" / "start").glob("*.md"))
 RESULTS = {
     "animation": ("demo/performance.glb", "mine.glb", "mine.html"),
     "gait": ("demo/performance.c3d", "walk.csv", "walk.html"),

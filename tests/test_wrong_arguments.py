@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.calibration import propose_mapping
-from exactik.landscape import compute_landscape
+from exactik.lab.landscape import compute_landscape
+from exactik.lab.synthetic import simulate_recording
 from exactik.model import BoneMass
-from exactik.synthetic import simulate_recording
+from exactik.recordings.calibration import propose_mapping
 from tests.support.models import planar_arm
 
 BONES = [

@@ -4,7 +4,7 @@
 
 A stage is switched off by an argument, or by putting something that does nothing in its place. On
 synthetic recordings the truth is known; on parts of HDM05 (EXACTIK_HDM05, or beside the checkout)
-the fit is. --write puts the tables into docs/stages.md. Times are of the processor.
+the fit is. --write puts the tables into build/. Times are of the processor.
 """
 
 from __future__ import annotations
@@ -21,16 +21,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from exactik.recordings.calibration import Calibration
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 import exactik as ik  # noqa: E402
 from benchmarks.support.hdm05 import LOCK, TAKES, find_hdm05_folder, load_take  # noqa: E402
-from exactik.synthetic import SyntheticRecording, simulate_performance, simulate_recording  # noqa: E402
-from exactik.tracking import find_jumps  # noqa: E402
+from exactik.lab.synthetic import SyntheticRecording, simulate_performance, simulate_recording  # noqa: E402
+from exactik.recordings.tracking import find_jumps  # noqa: E402
 from exactik.typing import Array  # noqa: E402
 
-PAGE = ROOT / "docs" / "stages.md"
+FOLDER = ROOT / "build"
 SPARSE = tuple("LFHD RBHD C7 LSHO RSHO LELB RELB LWRA RWRA LKNE RKNE LANK RANK LTOE RTOE".split())
 ARM = ("LUPA", "LELB", "LFRM", "LWRA", "LWRB", "LFIN")
 
@@ -120,7 +122,6 @@ def list_track_stages() -> list[Stage]:
     off = {
         "without outliers removed": {"_prepare:remove_outliers": _keep_outliers},
         "without gaps filled in": {"_prepare:fill_gaps": keep_first},
-        "without seams joined": {"_first_pass:_join_segments": do_nothing},
         "without mending": {"_track:improve_poor_segments": do_nothing},
         "without courses in gaps": {"_track:solve_gap_frames": do_nothing},
     }
@@ -131,14 +132,16 @@ def list_track_stages() -> list[Stage]:
         Stage("without branches", options={"branches": False}),
         Stage("without smoothing", options={"smooth": None}),
         *(
-            Stage(name, places={f"tracking.{place}": new for place, new in places.items()})
+            Stage(
+                name, places={f"recordings.tracking.{place}": new for place, new in places.items()}
+            )
             for name, places in off.items()
         ),
     ]
 
 
 def _keep_outliers(problem: Any, *_: Any) -> Any:
-    from exactik.tracking._prepare import Outliers
+    from exactik.recordings.tracking._prepare import Outliers
 
     return problem, Outliers(swaps=(), spikes=np.zeros((0, 0), dtype=bool))
 
@@ -214,7 +217,8 @@ def make_subjects() -> Iterator[Subject]:
 
 def list_calibrate_stages() -> list[Stage]:
     """Return the stages of `calibrate`, and its priors."""
-    skeleton, parameters = (f"calibration.fitting.{name}" for name in MODULES)
+    skeleton, parameters = (f"recordings.calibration.fitting.{name}" for name in MODULES)
+    starts = [f"{module}:COLD_STARTS" for module in (skeleton, parameters)]
     return [
         Stage("all stages"),
         Stage("not robust", options={"robust": False}),
@@ -222,39 +226,20 @@ def list_calibrate_stages() -> list[Stage]:
         Stage("without the prior on places", options={"offset_sd": 100.0}),
         Stage("every frame counts", options={"sigma": 0.002}),
         Stage("frames evenly spread", places={f"{skeleton}:choose_diverse_frames": _spread_frames}),
-        Stage("without a coarse fit first", places={f"{skeleton}:COARSE_FRAMES": 10**6}),
-        Stage(
-            "without poses of similar frames", places={f"{parameters}:improve_poses": _find_none}
-        ),
-        Stage(
-            "from the neutral pose alone", places={f"{skeleton}:find_start_poses": _start_neutral}
-        ),
+        Stage("from the neutral pose alone", places=dict.fromkeys(starts, 1)),
     ]
 
 
 MODULES = ("_fit_skeleton", "_fit_parameters")
 
 
-def _find_none(*_: Any) -> int:
-    return 0
-
-
 def _spread_frames(trials: Any, count: int) -> Any:
     """Stand in for `choose_diverse_frames`."""
-    from exactik.calibration.fitting._frames import choose_diverse_frames
+    from exactik.recordings.calibration.fitting._frames import choose_diverse_frames
 
     chosen = choose_diverse_frames(trials, 10**6)
     rows = np.unique(np.linspace(0, len(chosen.frames) - 1, count).astype(np.int64))
     return chosen.take(rows)
-
-
-def _start_neutral(problem: Any, options: Array, similar: Array) -> Any:
-    """Stand in for `find_start_poses`."""
-    from exactik.tracking import align_to_markers, solve_frames
-
-    frames = np.arange(len(problem))
-    neutral = np.tile(problem.skeleton.neutral(), (len(frames), 1))
-    return solve_frames(problem, options, frames, align_to_markers(problem, neutral, frames))
 
 
 def run_calibrate() -> str:
@@ -278,7 +263,7 @@ def run_calibrate() -> str:
     return "\n".join(lines)
 
 
-def _scale_error(fit: ik.Calibration, scales: dict[str, float] | None) -> str:
+def _scale_error(fit: Calibration, scales: dict[str, float] | None) -> str:
     if scales is None:
         return "–"
     errors: Array = np.array([fit.scales[bone] / scale - 1.0 for bone, scale in scales.items()])
@@ -292,16 +277,13 @@ def main() -> None:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("sections", nargs="*", help="track, calibrate; both by default")
-    parser.add_argument("--write", action="store_true", help="write the tables of docs/stages.md")
+    parser.add_argument("--write", action="store_true", help="write build/ablation-SECTION.md")
     arguments = parser.parse_args()
     for name in arguments.sections or SECTIONS:
         table = SECTIONS[name]()
         if arguments.write:
-            text = PAGE.read_text("utf-8")
-            begin, end = f"<!-- ablation of {name} -->", "<!-- end of it -->"
-            before, _, rest = text.partition(begin)
-            after = rest.partition(end)[2]
-            PAGE.write_text(f"{before}{begin}\n\n{table}\n\n{end}{after}", "utf-8")
+            FOLDER.mkdir(exist_ok=True)
+            (FOLDER / f"ablation-{name}.md").write_text(f"{table}\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,157 +1,242 @@
-"""Draw docs/architecture.svg: the packages and what each imports, read from the source.
+"""Draw docs/architecture.svg: the packages in layers and what each imports, read from the source.
 
     python tools/architecture_picture.py
 
-A package stands one row above the highest one that it imports when it is loaded; arrows that follow
-from others are left out, and so are imports inside functions, of what may be absent or comes late.
+A package stands above all that it imports, a longest chain of them in the middle. Arrows that
+follow from others are left out (transitive reduction). An import against the order of `HOLDS` is no
+arrow but a fault, which tools/house.py reports. The picture is light or dark, as the reader's
+system is.
 """
 
 from __future__ import annotations
 
-import ast
-from collections import defaultdict
-from collections.abc import Iterator
+import math
+import sys
 from html import escape
+from itertools import pairwise, product
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-TARGET = ROOT / "docs" / "architecture.svg"
-FOLDERS = {"exactik": ROOT / "src" / "exactik", "papers": ROOT / "papers/src/exactik_papers"}
-FOUNDATION = (
-    "errors",
-    "typing",
-    "_arrays",
-    "_text",
-    "_threads",
-)  # imported by nearly all, so not drawn
+sys.path[:0] = [str(ROOT)]
 
-BOX_WIDTH, BOX_HEIGHT, COLUMN, ROW, MARGIN = 130, 34, 156, 66, 20  # [px]
-INK, LINE, FILL, PAPER = "#1b2126", "#8a97a3", "#eef3f7", "#ffffff"
+from tools import house  # noqa: E402
+
+TARGET = ROOT / "docs" / "architecture.svg"
+
+# The packages, each above all those that it may import, and what they hold.
+HOLDS = {
+    "compile": "decorators, interpreter, caches",
+    "spatial": "rotations, rigid fits",
+    "kernels": "the hot path, CPU and GPU",
+    "model": "skeleton, joints, figures",
+    "goals": "what a pose is asked to do",
+    "anatomy": "the body in words",
+    "problem": "cost and derivatives",
+    "io": "files in and out",
+    "solvers": "one loop, fourteen methods",
+    "retargeting": "to another figure",
+    "recordings": "markers to motion",
+    "studio": "viewer, player, report",
+    "archive": "thousands of takes",
+    "lab": "oracle, experiments",
+    "cli": "the command line",
+}
+
+BOX_WIDTH, BOX_HEIGHT, COLUMN, ROW, MARGIN = 200, 44, 240, 66, 40  # [px]
+ASIDE, GAP, ROUND = 9, 26, 8  # [px] from the middle of a side; beside a box; radius of corners
+STYLE = """
+  .paper { fill: #ffffff } .box { fill: #e7f2f1; stroke: #2f7d76 } .name { fill: #12201f }
+  .holds { fill: #48605e } .head { fill: #6d8583 }
+  .arrow { stroke: #6d8583; stroke-width: 1.5; fill: none }
+  @media (prefers-color-scheme: dark) {
+    .paper { fill: #14191d } .box { fill: #1d3433; stroke: #4fb3a9 } .name { fill: #eef6f5 }
+    .holds { fill: #a9c2bf } .arrow { stroke: #7f9b98 } .head { fill: #7f9b98 }
+  }
+"""
 
 Edges = dict[str, set[str]]
-
-
-def get_package(module: str) -> str:
-    """Return the package of a dotted module name: the top level below exactik, or papers."""
-    first, _, rest = module.partition(".")
-    if first == "exactik_papers":
-        return "papers"
-    return rest.split(".")[0] if rest != "" else "exactik"
-
-
-def find_imports(node: ast.AST) -> Iterator[str]:
-    """Yield the modules of ours that are imported when the code below a node is loaded."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
-            continue
-        if isinstance(child, ast.ImportFrom) and (child.module or "").startswith("exactik"):
-            yield child.module or ""
-        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield from find_imports(child)
+Cell = tuple[int, int]
+Cells = dict[str, Cell]
+Point = tuple[float, float]
 
 
 def read_edges() -> Edges:
-    """Return which package imports which."""
-    edges: Edges = defaultdict(set)
-    for folder in FOLDERS.values():
-        for path in sorted(folder.rglob("*.py")):
-            module = ".".join(path.relative_to(folder.parent).with_suffix("").parts)
-            package = get_package(module.removesuffix(".__init__"))
-            if package in (*FOUNDATION, "__main__"):
-                continue
-            for name in find_imports(ast.parse(path.read_text("utf-8"))):
-                if get_package(name) not in (*FOUNDATION, package):
-                    edges[package].add(get_package(name))
+    """Return which package imports which, below it in the order of `HOLDS`."""
+    order = list(HOLDS)
+    edges: Edges = {package: set() for package in HOLDS}
+    for edge in house.package_edges(house.Tree(ROOT)):
+        package, _, used = edge.partition(" -> ")
+        if used.startswith("_"):  # a module beside the packages
+            continue
+        if order.index(used) < order.index(package):
+            edges[package].add(used)
     return edges
 
 
 def find_reachable(edges: Edges, start: str) -> set[str]:
     """Return all packages that one imports, directly or not."""
-    reached: set[str] = set()
-    left = list(edges.get(start, ()))
-    while len(left) > 0:
-        package = left.pop()
-        if package not in reached:
-            reached.add(package)
-            left += edges.get(package, ())
-    return reached
+    direct = edges[start]
+    return direct.union(*(find_reachable(edges, used) for used in direct))
 
 
 def remove_implied(edges: Edges) -> Edges:
-    """Return the edges without those that follow from two others (transitive reduction)."""
+    """Return the edges without those that follow from others (transitive reduction)."""
     return {
-        package: {
-            used
-            for used in direct
-            if not any(used in find_reachable(edges, other) for other in direct - {used})
-        }
+        package: direct.difference(*(find_reachable(edges, used) for used in direct))
         for package, direct in edges.items()
     }
 
 
-def make_rows(edges: Edges) -> list[list[str]]:
-    """Return the packages in rows, the lowest first: each above all that it imports."""
-    packages = set(edges) | {used for direct in edges.values() for used in direct}
-    rank: dict[str, int] = {}
+def list_places(edges: Edges) -> tuple[Cells, dict[str, list[Cell]]]:
+    """Return the cells of a longest chain of imports, and those that the other packages may take.
 
-    def rank_of(package: str) -> int:
-        if package not in rank:
-            rank[package] = 1 + max((rank_of(used) for used in edges.get(package, ())), default=-1)
-        return rank[package]
+    A cell is a column and a row, row 0 the lowest. The chain has column 0. Beside it, a package may
+    be in any row above all that it imports and below all that import it.
+    """
+    chains: dict[str, list[str]] = {}
+    for package in HOLDS:  # those that it imports come before it
+        below = [chains[used] for used in sorted(edges[package])]
+        chains[package] = [*max(below, key=len, default=[]), package]
+    spine = max(chains.values(), key=len)
+    highest: dict[str, int] = {}
+    for package in reversed(HOLDS):
+        users = [highest[user] for user in HOLDS if package in edges[user]]
+        highest[package] = min(users, default=len(spine)) - 1
+    free = {
+        package: [
+            (column, row)
+            for row in range(len(chains[package]) - 1, highest[package] + 1)
+            for column in (1, -1)
+        ]
+        for package in HOLDS
+        if package not in spine
+    }
+    return {package: (0, row) for row, package in enumerate(spine)}, free
 
-    rows: list[list[str]] = [[] for _ in range(1 + max(map(rank_of, packages)))]
-    for package in sorted(packages):
-        rows[rank[package]].append(package)
-    return rows
+
+def find_cells(edges: Edges, arrows: list[tuple[str, str]]) -> Cells:
+    """Return the cells in which the arrows meet as few boxes and each other as little as can be."""
+    spine, free = list_places(edges)
+
+    def cost_of(cells: Cells) -> float:
+        if len(set(cells.values())) < len(cells):
+            return math.inf
+        boxes = {package: _centre(cell) for package, cell in cells.items()}
+        ways = [_route(boxes[a], boxes[b]) for a, b in arrows]
+        cost = 0.0
+        for k, (way, ends) in enumerate(zip(ways, arrows, strict=True)):
+            cost += 1e-3 * sum(math.dist(*pair) for pair in pairwise(way))
+            hit = (name for name, box in boxes.items() if name not in ends and _meets(way, box))
+            cost += 1000.0 * sum(1 for _ in hit)
+            for other, others in zip(ways[:k], arrows[:k], strict=True):
+                shared = _measure_overlap(way, other)
+                cost += 100.0 * (shared > 0.0 and ends[1] != others[1])
+        return cost
+
+    choices = product(*free.values())
+    return min(
+        (spine | dict(zip(free, cells, strict=True)) for cells in choices),
+        key=cost_of,
+    )
+
+
+def _centre(cell: Cell) -> Point:
+    """Return the middle of a cell [px], y down from row 0."""
+    return COLUMN * cell[0], -ROW * cell[1]
+
+
+def _route(start: Point, end: Point) -> list[Point]:
+    """Return the corners of an arrow down from one box to another."""
+    (x0, y0), (x1, y1) = start, end
+    half_width, half_height = BOX_WIDTH / 2, BOX_HEIGHT / 2
+    if x0 == x1 and y1 - y0 <= ROW:
+        return [(x0, y0 + half_height), (x0, y1 - half_height)]
+    if x0 == x1:  # around the boxes between them
+        side = 1.0 if x0 > 0.0 else -1.0
+        edge, aside = x0 + side * half_width, x0 + side * (half_width + GAP)
+        return [(edge, y0 + ASIDE), (aside, y0 + ASIDE), (aside, y1 - ASIDE), (edge, y1 - ASIDE)]
+    if x0 == 0.0:  # out at the side, in from above
+        edge = half_width if x1 > 0.0 else -half_width
+        return [(edge, y0 + ASIDE), (x1, y0 + ASIDE), (x1, y1 - half_height)]
+    if x1 == 0.0:  # out below, in at the side
+        edge = half_width if x0 > 0.0 else -half_width
+        return [(x0, y0 + half_height), (x0, y1 - ASIDE), (edge, y1 - ASIDE)]
+    between = y1 - ROW / 2  # across the chain, between two rows
+    return [(x0, y0 + half_height), (x0, between), (x1, between), (x1, y1 - half_height)]
+
+
+def _meets(way: list[Point], box: Point) -> bool:
+    """Whether an arrow passes behind a box."""
+    (x, y), w, h = box, BOX_WIDTH / 2, BOX_HEIGHT / 2
+    return any(
+        min(a[0], b[0]) < x + w
+        and max(a[0], b[0]) > x - w
+        and min(a[1], b[1]) < y + h
+        and max(a[1], b[1]) > y - h
+        for a, b in pairwise(way)
+    )
+
+
+def _measure_overlap(way: list[Point], other: list[Point]) -> float:
+    """Return the length of upright parts that two arrows share [px]."""
+    shared = 0.0
+    for (a, b), (c, d) in product(pairwise(way), pairwise(other)):
+        if a[0] == b[0] == c[0] == d[0]:
+            shared += max(0.0, min(b[1], d[1]) - max(a[1], c[1]))
+    return shared
 
 
 def make_picture() -> str:
     """Return the picture as SVG."""
     edges = read_edges()
-    rows = make_rows(edges)
-    width = 2 * MARGIN + COLUMN * max(map(len, rows))
-    height = 2 * MARGIN + ROW * (len(rows) - 1) + BOX_HEIGHT
-    place: dict[str, tuple[float, float]] = {}
-    for level, row in enumerate(rows):
-        for k, package in enumerate(row):
-            x = width / 2 + COLUMN * (k - (len(row) - 1) / 2)
-            place[package] = x, MARGIN + ROW * (len(rows) - 1 - level)
-    body = []
-    for package, direct in sorted(remove_implied(edges).items()):
-        body += [_draw_arrow(place[package], place[used], width / 2) for used in sorted(direct)]
-    for package, (x, y) in sorted(place.items()):
-        body.append(
-            f'<rect x="{x - BOX_WIDTH / 2:g}" y="{y:g}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" '
-            f'rx="6" fill="{FILL}" stroke="{LINE}"/>'
-            f'<text x="{x:g}" y="{y + BOX_HEIGHT / 2 + 5:g}">{escape(package)}</text>'
-        )
-    marker = (
-        '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
-        f'markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="{LINE}"/></marker></defs>'
-    )
-    lines = "\n".join(body)
+    reduced = remove_implied(edges)
+    arrows = [(package, used) for package in HOLDS for used in sorted(reduced[package])]
+    cells = find_cells(edges, arrows)
+    boxes = {package: _centre(cell) for package, cell in cells.items()}
+    left = min(x for x, _ in boxes.values()) - BOX_WIDTH / 2 - MARGIN
+    top = min(y for _, y in boxes.values()) - BOX_HEIGHT / 2 - MARGIN
+    width = max(x for x, _ in boxes.values()) + BOX_WIDTH / 2 + MARGIN - left
+    height = BOX_HEIGHT / 2 + MARGIN - top
+    drawn = [_draw_arrow(_route(boxes[package], boxes[used])) for package, used in arrows]
+    lines = "\n".join([*drawn, *(_draw_box(package, *boxes[package]) for package in HOLDS)])
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
-        f'font-family="system-ui, sans-serif" font-size="14" text-anchor="middle" fill="{INK}">\n'
-        f'{marker}\n<rect width="{width:g}" height="{height:g}" fill="{PAPER}"/>\n{lines}\n</svg>\n'
+        '<svg xmlns="http://www.w3.org/2000/svg" '
+        f'viewBox="{left:g} {top:g} {width:g} {height:g}" '
+        f'width="{width:g}" height="{height:g}" font-family="system-ui, sans-serif" '
+        f'text-anchor="middle">\n<style>{STYLE}</style>\n'
+        '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" '
+        'markerHeight="8" orient="auto"><path class="head" d="M0 0L8 4L0 8z"/></marker></defs>\n'
+        f'<rect class="paper" x="{left:g}" y="{top:g}" width="{width:g}" height="{height:g}"/>\n'
+        f"{lines}\n</svg>\n"
     )
 
 
-def _draw_arrow(start: tuple[float, float], end: tuple[float, float], middle: float) -> str:
-    """Return a curve from the lower edge of one box to the upper edge of another."""
-    (x0, y0), (x1, y1) = start, end
-    aside = 0.0
-    if y1 - y0 > ROW:  # past other rows: around their boxes instead of behind them
-        side = 1.0 if x0 + x1 >= 2.0 * middle else -1.0
-        aside = side * 0.95 * BOX_WIDTH
-        x0, x1 = x0 + 0.3 * side * BOX_WIDTH, x1 + 0.3 * side * BOX_WIDTH
-    y0 += BOX_HEIGHT
-    bend = 0.5 * (y1 - y0)
-    a, b = x0 + aside, x1 + aside
+def _draw_box(package: str, x: float, y: float) -> str:
+    """Return a box about (x, y) with the name of a package and what it holds."""
     return (
-        f'<path d="M{x0:g} {y0:g}C{a:g} {y0 + bend:g} {b:g} {y1 - bend:g} {x1:g} {y1:g}" '
-        f'fill="none" stroke="{LINE}" marker-end="url(#head)"/>'
+        f'<rect class="box" x="{x - BOX_WIDTH / 2:g}" y="{y - BOX_HEIGHT / 2:g}" '
+        f'width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="7"/>'
+        f'<text class="name" x="{x:g}" y="{y - 3:g}" font-size="15" font-weight="600">'
+        f"{escape(package)}</text>"
+        f'<text class="holds" x="{x:g}" y="{y + 14:g}" font-size="12">'
+        f"{escape(HOLDS[package])}</text>"
     )
+
+
+def _draw_arrow(way: list[Point]) -> str:
+    """Return an arrow along some corners, which are rounded."""
+    path = f"M{way[0][0]:g} {way[0][1]:g}"
+    for before, corner, after in zip(way, way[1:], way[2:], strict=False):
+        (ax, ay), (bx, by) = (_step(corner, before), _step(corner, after))
+        path += f"L{ax:g} {ay:g}Q{corner[0]:g} {corner[1]:g} {bx:g} {by:g}"
+    path += f"L{way[-1][0]:g} {way[-1][1]:g}"
+    return f'<path class="arrow" d="{path}" marker-end="url(#head)"/>'
+
+
+def _step(start: Point, end: Point) -> Point:
+    """Return the point that is a corner's radius from one point towards another."""
+    share = min(1.0, ROUND / math.dist(start, end))
+    return start[0] + share * (end[0] - start[0]), start[1] + share * (end[1] - start[1])
 
 
 if __name__ == "__main__":

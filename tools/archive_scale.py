@@ -88,7 +88,7 @@ def measure_overhead(takes: int, workers: int) -> None:
         archive_module.Plan.make_task = make_unsolved  # type: ignore[method-assign]
         watch = MemoryWatch()
         began, spent = time.perf_counter(), os.times()
-        result = ik.archive(
+        result = ik.solve_archive(
             source,
             folder / "out",
             skeleton="human",
@@ -236,7 +236,7 @@ def measure_workers(takes: int, frames: int, rounds: int) -> None:
             for workers, label in enumerate(runs, start=1):
                 out = folder / f"out{turn}{workers}"
                 watch = Stopwatch()
-                ik.archive(
+                ik.solve_archive(
                     folder / "in",
                     out,
                     skeleton=folder / "figure.npz",
@@ -368,7 +368,7 @@ def solve_plainly(folder: Path, numbers: range, out: str, barrier: Any, results:
     """Solve takes by their numbers in this process; put begin, end [s] and frames."""
     from exactik.archive._plan import keep_figure
     from exactik.archive.tasks import Storage, TakeOptions
-    from exactik.pipeline import read_skeleton
+    from exactik.recordings.pipeline import read_skeleton
 
     figure = keep_figure(Storage(out), read_skeleton(str(folder / "figure.npz")))
     tasks = [
@@ -393,8 +393,13 @@ def measure_stages(frames: int) -> None:
     """Print processor time [µs] and bytes a frame of each stage of a take, and peak memory."""
     import resource
 
-    from exactik.pipeline import RecordingOptions, read_recording, solve_recording, write_motion
-    from exactik.report import summary_of, write_report
+    from exactik.recordings.pipeline import (
+        RecordingOptions,
+        read_recording,
+        solve_recording,
+        write_motion,
+    )
+    from exactik.studio.report import summary_of, write_report
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

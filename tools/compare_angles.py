@@ -6,11 +6,10 @@
     python tools/compare_angles.py --markdown           # the table of docs/angles.md
 
 Every recording is solved as a user would, `exactik solve FILE --skeleton human`, options after `--`
-added; its angles (`exactik.biomechanics`) are compared with OpenSim's inverse kinematics (another
-skeleton, scaled and with markers registered by hand) or with Plug-in Gait's (in the C3D itself).
-Shown is the rms difference after a constant offset [°], and that offset: definitions of the neutral
-pose differ from model to model by constants, the movement should not.
-"""
+added; its angles (`exactik.recordings.angles`) are compared with OpenSim's inverse kinematics
+(another skeleton, scaled and with markers registered by hand) or with Plug-in Gait's (in the C3D
+itself). Shown is the rms difference after a constant offset [°], and that offset: definitions of
+the neutral pose differ from model to model by constants, the movement should not."""
 
 from __future__ import annotations
 
@@ -24,9 +23,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.biomechanics import compute_joint_angles
 from exactik.io import load_markers, load_motion
-from exactik.motion import Motion
+from exactik.model.motion import Motion
+from exactik.recordings.angles import compute_joint_angles
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SIDES = ("r", "l")

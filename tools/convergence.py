@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import exactik as ik
-from exactik.solvers import resolve_method
+from exactik.solvers import CompiledMethod, Method, View, resolve_method
 from exactik.typing import Array
 
 Task = tuple[ik.Problem, Array]  # and where to start
@@ -60,7 +60,7 @@ LINKS = (  # of an arm with the measures of a Panda: offset, quarter turn about 
 )
 
 
-def make_method(name: str) -> ik.Method:
+def make_method(name: str) -> Method:
     """Return a method with default options, but without detour."""
     return ik.Auto(detour=False) if name == "auto" else resolve_method(name)
 
@@ -77,7 +77,7 @@ def compute_bone_transform(
 def draw_pose(figure: ik.Skeleton, spread: float, rng: np.random.Generator) -> Array:
     """Return a pose inside the limits, about so far from neutral [rad or m]."""
     q = figure.integrate(figure.neutral(), spread * rng.normal(size=figure.nv))
-    return ik.View(ik.Problem(figure, [ik.PostureGoal(q)])).project(q)
+    return View(ik.Problem(figure, [ik.PostureGoal(q)])).project(q)
 
 
 def make_reach_task(seed: int, spread: float = 0.3) -> Task:
@@ -151,7 +151,7 @@ def measure_curve(task: Task, name: str) -> CostCurve:
     entries = np.unique(
         np.r_[: min(n, 20) + 1, np.geomspace(1, max(n, 1), CURVE_POINTS).astype(int)]
     )
-    if not isinstance(solver, ik.CompiledMethod):
+    if not isinstance(solver, CompiledMethod):
         steps = np.min([np.diff(history.seconds, prepend=0.0) for history in histories], axis=0)
         return CostCurve(
             iterations=entries,
@@ -172,7 +172,7 @@ def measure_curve(task: Task, name: str) -> CostCurve:
     )
 
 
-def time_compiled(task: Task, solver: ik.Method) -> float:
+def time_compiled(task: Task, solver: Method) -> float:
     """Return the time of the fastest run [s], without the call from Python."""
     (problem, q0), begin = task, time.process_time()
     ik.solve(problem, q0=q0, solver=solver)
@@ -218,14 +218,14 @@ def find_successes(kind: str, results: list[ik.Result]) -> list[bool]:
     if not kind.startswith("markers"):
         return [result.reached for result in results]
     lowest = min(result.cost for result in results)
-    places = [ik.View(result.problem).at(result.q) for result in results]
-    return [place.slope <= 1e-6 and place.cost <= 1.001 * lowest for place in places]
+    places = [View(result.problem).at(result.q) for result in results]
+    return [place.projected_gradient <= 1e-6 and place.cost <= 1.001 * lowest for place in places]
 
 
 def measure_success() -> dict[str, dict[str, float]]:
     """Return the share of success [%] of each solver, by kind of problem, and print it."""
     solvers = {"auto": ik.Auto(), "auto, no detour": make_method("auto")}
-    solvers |= {name: make_method(name) for name in ik.solvers() if name != "auto"}
+    solvers |= {name: make_method(name) for name in ik.list_solvers() if name != "auto"}
     shares: dict[str, dict[str, float]] = {}
     for kind, (count, build) in PROBLEM_SETS.items():
         successes = []

@@ -19,7 +19,7 @@ import numpy as np
 from viewer_pictures import CHROMIUM, FLAGS, open_page, show_tab, wait_until_resting
 
 from exactik.cli._pose import load_upright_figure
-from exactik.viewer import MotionViewer, PlaybackData, PoseViewer
+from exactik.studio.viewer import MotionViewer, PlaybackData, PoseViewer
 
 SIZES = {"1400": (1400, 900), "800": (800, 600)}
 THEMES = {"light": False, "dark": True}

@@ -38,7 +38,7 @@ class Fault:
     """One deliberate fault.
 
     Attributes:
-        module: dotted name, "exactik.tracking._track".
+        module: dotted name, "exactik.recordings.tracking._track".
         name: what is wrong, the same as long as that line is: "track: without unwrap_path(…)".
         kind: one of `KINDS`.
         line: number of it.

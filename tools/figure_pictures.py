@@ -27,16 +27,16 @@ from exactik.cli._play import read_motion
 from exactik.cli._pose import load_upright_figure
 from exactik.errors import ExactikError
 from exactik.io import find_content, find_format
-from exactik.pipeline import read_recording, read_skeleton, solve_recording
-from exactik.viewer import (
+from exactik.recordings.pipeline import read_recording, read_skeleton, solve_recording
+from exactik.studio.viewer import (
     MotionViewer,
     PlaybackData,
     PoseViewer,
     UnsolvedRecording,
     export_playback,
 )
-from exactik.viewer.playback import make_solved_playback
-from exactik.viewer.posing._robots import choose_first_pose
+from exactik.studio.viewer.playback import make_solved_playback
+from exactik.studio.viewer.posing._robots import choose_first_pose
 
 SIZES = ((1400, 900), (800, 600))
 SECONDS, RATE = 4.0, 30.0  # of a made-up motion

@@ -1,6 +1,6 @@
 """Remove the names of recordings in ../shared/data, label the points by shape, and count.
 
-    python tools/labels.py            the table of docs/labelling.md
+    python tools/labels.py            what docs/labelling.md sums up
     python tools/labels.py --others   recordings with markers that no shape tells apart
     python tools/labels.py --scramble points also exchange their identities, at three moments
 
@@ -20,15 +20,15 @@ from typing import NamedTuple
 import numpy as np
 
 import exactik as ik
-from exactik.labelling import (
+from exactik.anatomy.marker_sets import read_marker_names, recognise_marker_set
+from exactik.model.motion import Markers, turn_to_up
+from exactik.recordings.labelling import (
     Labelling,
     Template,
     label_markers,
     make_named_template,
     make_template_like,
 )
-from exactik.marker_sets import read_marker_names, recognise_marker_set
-from exactik.motion import Markers, turn_to_up
 
 __all__ = ["CASES", "OTHERS", "LabelCase", "Score", "label_case"]
 

@@ -17,7 +17,8 @@ from numba import njit
 from PIL import Image, ImageDraw, ImageFont
 
 import exactik as ik
-from exactik.synthetic import SyntheticRecording, simulate_performance, simulate_recording
+from exactik.lab.synthetic import SyntheticRecording, simulate_performance, simulate_recording
+from exactik.model import Pose
 from exactik.typing import Array
 
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
@@ -113,7 +114,7 @@ class Stage:
             middle = (SAMPLES * column, SAMPLES * (SIZE[1] - 20))
             self.draw.text(middle, caption, TEXT, font, anchor="mm")
 
-    def body(self, pose: ik.Pose, column: float) -> None:
+    def body(self, pose: Pose, column: float) -> None:
         """Draw the skin of a figure."""
         skeleton = pose.skeleton
         parts = skeleton.visuals.compute_vertices(

@@ -14,7 +14,7 @@ kernels run in the interpreter, functions are given their faulty code without im
 anew, nothing is sampled, and numbers inside functions are faults, too.
 
 What was caught is kept in build/mutants.json and not run again as long as the module is the same;
-survivors are. --write puts the tables into docs/stages.md. Survivors need a reason in
+survivors are. --write puts the tables into build/mutants-AREA.md. Survivors need a reason in
 tools/mutants.toml, among those that change no answer or those that may; the exit code is 1 if one
 has none, or if less than 90 % of all are caught.
 """
@@ -277,7 +277,7 @@ def main() -> int:
         help="not what an earlier version caught, nor survivors with a reason",
     )
     parser.add_argument("--list", action="store_true", help="show the faults and run none")
-    parser.add_argument("--write", action="store_true", help="write the tables of docs/stages.md")
+    parser.add_argument("--write", action="store_true", help="write build/mutants-AREA.md")
     options = parser.parse_args()
     os.chdir(ROOT)
     area = AREAS[options.area]
@@ -309,8 +309,8 @@ def main() -> int:
             print(f"{fault.kind:10s} {fault.key}")
         return 0
     run_faults(due, settings, results, options.jobs, area)
-    mark = area.mark if options.write else None
-    return judge(every, chosen, settings, results, mark)
+    page = ROOT / "build" / f"mutants-{options.area}.md" if options.write else None
+    return judge(every, chosen, settings, results, page)
 
 
 def judge(
@@ -318,11 +318,11 @@ def judge(
     chosen: list[Fault],
     settings: Settings,
     results: dict[str, dict],
-    mark: str | None,
+    page: Path | None,
 ) -> int:
     """Print what survived, with its reason; return the exit code.
 
-    Tables are written after this mark of docs/stages.md, if one is given.
+    Tables are written to a page, if one is given.
     """
     run = [fault for fault in chosen if fault.key in results]
     survivors = [fault for fault in run if not results[fault.key]["caught_by"]]
@@ -333,10 +333,9 @@ def judge(
         unexplained += reason is None
         print(f"survives: {fault.key}\n    {reason.text if reason else 'NO REASON GIVEN'}")
     print(f"{len(run)} faults, {len(run) - len(survivors)} caught ({100 * share:.1f} %)")
-    if mark is not None:
+    if page is not None:
         older = sum(results[fault.key]["source"] != digest(fault.module) for fault in run)
-        page = ROOT / "docs" / "stages.md"
-        write_tables(page, mark, every, chosen, results, settings.reason_of, older)
+        write_tables(page, every, chosen, results, settings.reason_of, older)
     return int(unexplained > 0 or share < MIN_CAUGHT)
 
 

@@ -28,7 +28,6 @@ class Area:
             are put into functions as they are; nothing is imported anew then but tests.
         literals: whether numbers inside functions are faults, too.
         comparisons: of each module at most; all other faults are tried.
-        mark: of its tables in docs/stages.md.
     """
 
     packages: tuple[str, ...]
@@ -36,28 +35,22 @@ class Area:
     interpreted: bool
     literals: bool
     comparisons: int
-    mark: str
 
 
 AREAS = {
     "recordings": Area(
-        packages=("tracking", "calibration", "verdict"),
-        above=(
-            *("tracking", "marker_sets", "calibration", "biomechanics", "landscape", "labelling"),
-            *("verdict", "report", "pipeline", "synthetic", "viewer", "cli"),
-        ),
+        packages=("recordings.tracking", "recordings.calibration", "recordings.diagnosis"),
+        above=("recordings", "retargeting", "archive", "studio", "lab", "cli"),
         interpreted=False,
         literals=False,
         comparisons=8,
-        mark="<!-- written by `make mutants` -->",
     ),
     "retargeting": Area(
         packages=("retargeting",),
-        above=("retargeting", "verdict", "report", "pipeline", "synthetic", "viewer", "cli"),
+        above=("retargeting", "archive", "studio", "lab", "cli"),
         interpreted=False,
         literals=False,
         comparisons=2,
-        mark='<!-- written by `make mutants ARGS="--area retargeting"` -->',
     ),
     "solver": Area(
         packages=(
@@ -73,7 +66,6 @@ AREAS = {
         interpreted=True,
         literals=True,
         comparisons=10**6,
-        mark='<!-- written by `make mutants ARGS="--area solver"` -->',
     ),
 }
 

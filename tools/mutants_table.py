@@ -1,4 +1,4 @@
-"""The tables that tools/mutants.py writes into docs/stages.md."""
+"""The tables that tools/mutants.py writes into build/."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from tools.faults import KINDS, Fault
 
 __all__ = ["Reason", "write_tables"]
 
-END = "<!-- end -->"
 TITLES = {
     "named": "by hand",
     "constant": "constants",
@@ -29,27 +28,22 @@ class Reason(NamedTuple):
 
 def write_tables(
     page: Path,
-    begin: str,
     every: list[Fault],
     chosen: list[Fault],
     results: dict[str, dict],
     reason_of: Callable[[str], Reason | None],
     older: int,
 ) -> None:
-    """Replace the part of a page between its two marks.
+    """Write a page of tables.
 
     Args:
-        page: that has them.
-        begin: the first of them; the second is `END`.
+        page: the file that is written.
         every: all faults that there are.
         chosen: those to be run.
         results: of those that were, by their keys.
         reason_of: why a fault may survive.
         older: how many of the results are of an earlier version of their module.
     """
-    text = page.read_text("utf-8")
-    before, _, rest = text.partition(begin)
-    _, _, after = rest.partition(END)
     run = [fault for fault in chosen if fault.key in results]
     parts = [
         _summarise(every, chosen, run, results, reason_of, older),
@@ -57,7 +51,8 @@ def write_tables(
         _list_survivors(run, results, reason_of),
         _list_caught(run, results),
     ]
-    page.write_text(before + begin + "\n\n" + "\n\n".join(parts) + "\n\n" + END + after, "utf-8")
+    page.parent.mkdir(exist_ok=True)
+    page.write_text("\n\n".join(parts) + "\n", "utf-8")
 
 
 def _is_caught(fault: Fault, results: dict[str, dict]) -> bool:

@@ -7,8 +7,8 @@ Nothing is given but our human. One line each: markers used of those there, mean
 open dofs, verdict, seconds, reasons. TEXT chooses recordings whose path contains it. --plain solves
 each again without branches and smoothing, from the same fitted figure, and says which is better.
 --spoiled makes copies of those that are good (tools/spoiled_copies.py) and counts what is called
-good of them: none may be. --write keeps the table in docs/recordings-table.md. Nothing is cached,
-but --keep FILE writes the facts that were measured, and --again FILE judges those of such a file by
+good of them: none may be. --write keeps the table in build/recordings-table.md. Nothing is cached,
+but --keep FILE writes the findings, and --again FILE judges those of such a file by
 today's thresholds, without solving anything.
 """
 
@@ -33,22 +33,21 @@ import numpy as np  # noqa: E402
 
 from exactik.errors import ExactikError  # noqa: E402
 from exactik.io import load_markers  # noqa: E402
+from exactik.lab.synthetic import simulate_performance, simulate_recording  # noqa: E402
 from exactik.model import human  # noqa: E402
-from exactik.motion import Markers  # noqa: E402
-from exactik.pipeline import SolvedRecording, solve_recording  # noqa: E402
-from exactik.synthetic import simulate_performance, simulate_recording  # noqa: E402
-from exactik.tracking import Track, track  # noqa: E402
-from exactik.verdict import (  # noqa: E402
+from exactik.model.motion import Markers  # noqa: E402
+from exactik.recordings.diagnosis import (  # noqa: E402
+    Finding,
     RecordingContext,
-    RecordingFacts,
-    collect_facts,
     is_on_subject,
-    judge_facts,
+    judge_findings,
 )
+from exactik.recordings.pipeline import SolvedRecording, solve_recording  # noqa: E402
+from exactik.recordings.tracking import Track, track  # noqa: E402
 from tools.spoiled_copies import FAULTS, MIRRORING_FAULTS  # noqa: E402
 
 DATA = ROOT.parent / "shared" / "data"
-TARGET = ROOT / "docs" / "recordings-table.md"
+TARGET = ROOT / "build" / "recordings-table.md"
 SUFFIXES = (".c3d", ".trc", ".tsv")
 DEMO = "exactik demo"  # the recording that the demo makes, among the real ones
 SPOILED_SECONDS = 2.5  # [s] of a recording that is copied and spoiled; two strides
@@ -92,7 +91,7 @@ class Row:
         plain_mm: the same of plain tracking, not a number if it was not asked for.
         can_be_seen: whether anything in the recording could tell the fault of a copy.
         context: for copies; None if it was refused.
-        facts: by which it was judged; None if it was refused.
+        findings: by which it was judged; None if it was refused.
     """
 
     name: str
@@ -110,14 +109,14 @@ class Row:
     plain_mm: float = float("nan")
     can_be_seen: bool = True
     context: RecordingContext | None = field(default=None, repr=False)
-    facts: RecordingFacts | None = field(default=None, repr=False)
+    findings: tuple[Finding, ...] | None = field(default=None, repr=False)
 
     def judge(self) -> Row:
         """Return the same with the verdict of today's thresholds."""
-        if self.facts is None:
+        if self.findings is None:
             return self
-        verdict = judge_facts(self.facts)
-        reasons = tuple((reason.code, reason.text) for reason in verdict.reasons)
+        verdict = judge_findings(self.findings)
+        reasons = tuple((reason.kind, reason.text) for reason in verdict.reasons)
         return replace(self, verdict=verdict.grade, reasons=reasons, held=len(verdict.held))
 
 
@@ -179,7 +178,7 @@ def make_row(name: str, solved: SolvedRecording, fault: str, seconds: float, pla
     """Return what came of a subject."""
     one, context = solved.track, solved.track.context
     assert context is not None
-    facts = collect_facts(one)
+    open_dofs = [found.names for found in one.findings if found.kind == "open-dofs"]
     errors = 1e3 * one.marker_errors[np.isfinite(one.marker_errors)]
     plain_mm = float("nan")
     if plain:
@@ -194,12 +193,12 @@ def make_row(name: str, solved: SolvedRecording, fault: str, seconds: float, pla
         recorded=len(on_subject),
         mean_mm=float(errors.mean()),
         p95_mm=float(np.percentile(errors, 95.0)),
-        open_dofs=len(facts.open_dofs),
+        open_dofs=sum(map(len, open_dofs)),
         seconds=seconds,
         frames_mm=1e3 * measure_frames(one),
         plain_mm=plain_mm,
         context=context,
-        facts=facts,
+        findings=one.findings,
     )
     return row.judge()
 
@@ -287,6 +286,7 @@ def report(rows: list[Row], copies: list[Row], write: bool, *, show: bool = Fals
         print("\n".join(format_row(row) for row in (*rows, *copies)))
     print(f"\n{describe_counts(rows, copies)}")
     if write:
+        TARGET.parent.mkdir(exist_ok=True)
         TARGET.write_text(make_page(rows, copies), encoding="utf-8")
         print(f"written: {TARGET.relative_to(ROOT)}")
     return 1 if any(copy.verdict == "good" and copy.can_be_seen for copy in copies) else 0
@@ -327,15 +327,15 @@ def describe_counts(rows: list[Row], copies: list[Row]) -> str:
 
 
 def make_page(rows: list[Row], copies: list[Row]) -> str:
-    """Return docs/recordings-table.md."""
+    """Return build/recordings-table.md."""
     lines = [
         "# Every recording of a person, solved and judged",
         "",
-        "`make recordings` solves them with nothing but `--skeleton human` and writes this page.",
+        "`make recordings` solves them with nothing but `--skeleton human` and writes this table.",
         "Open: dofs that markers leave open on the parts that they are on; bones without a marker",
         "are held at rest. Frames: the mean error before all frames are smoothed together, which",
         "gives up some of it where it is noise; plain: the same without branches. Seconds of",
-        "processor, calibration included. [verdict.md](verdict.md) explains the verdicts.",
+        "processor, calibration included. docs/verdict.md explains the verdicts.",
         "",
         "| recording | markers | mean, 95 % [mm] | frames, plain | open, held | verdict | s "
         "| reasons |",

@@ -138,7 +138,7 @@ def check_install(python: Path, wheel: Path, version: str, folder: Path) -> str:
 def main() -> None:
     """Check everything, and stop at the first fault."""
     sys.path.insert(0, str(ROOT / "src"))
-    text = (ROOT / "src/exactik/__init__.py").read_text(encoding="utf-8")
+    text = (ROOT / "src/exactik/_version.py").read_text(encoding="utf-8")
     version = re.findall(r'^__version__ = "(.*)"$', text, re.MULTILINE)[0]
     wanted, missing = tuple(sys.argv[1:]) or PYTHONS, []
     with tempfile.TemporaryDirectory(prefix="exactik-release-", ignore_cleanup_errors=True) as name:

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 import exactik as ik
-from exactik.report import write_retargeting_report
-from exactik.synthetic import simulate_performance, simulate_recording
+from exactik.lab.synthetic import simulate_performance, simulate_recording
+from exactik.studio.report import write_retargeting_report
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = """

@@ -11,10 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from exactik.calibration import find_mirrored_bone
-from exactik.marker_sets import strip_prefix
-from exactik.motion import Markers
-from exactik.verdict import RecordingContext
+from exactik.anatomy import find_mirrored_name
+from exactik.model.motion import Markers
+from exactik.recordings.diagnosis import RecordingContext
 
 __all__ = ["FAULTS", "MIRRORING_FAULTS", "Fault"]
 
@@ -127,21 +126,7 @@ def _leg_names(context: RecordingContext, side: str) -> list[str]:
 
 def find_partner(name: str, names: tuple[str, ...]) -> str | None:
     """Return the name of the same marker on the other side, if there is one."""
-    partner = find_mirrored_bone(name, names)
-    if partner is not None:
-        return partner
-    short = strip_prefix(name)
-    prefix = name[: len(name) - len(short)]
-    for left, right in (("L", "R"), ("l", "r")):
-        for side, other in ((left, right), (right, left)):
-            for candidate in (
-                other + short[1:] if short.startswith(side) else "",
-                short[:-1] + other if short.endswith(side) else "",
-                short.replace(f" {side}", f" {other}", 1),
-            ):
-                if candidate not in ("", short) and prefix + candidate in names:
-                    return prefix + candidate
-    return None
+    return find_mirrored_name(name, names)
 
 
 def _used_names(context: RecordingContext) -> list[str]:

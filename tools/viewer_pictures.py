@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 import exactik as ik
-from exactik.synthetic import simulate_performance, simulate_recording
-from exactik.viewer import MotionViewer, PoseViewer
+from exactik.lab.synthetic import simulate_performance, simulate_recording
+from exactik.studio.viewer import MotionViewer, PoseViewer
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = """

@@ -19,10 +19,11 @@ Printed are the functions in the order of their first call, indented by depth; t
 files; and how often the top-level package changes along that order. Counted by this rule:
 
     ======  =====================  =====================
-    walk    0.1.0                  now
+    walk    before the rooms       now
     ======  =====================  =====================
-    marker  41 files, 17 changes   30 files, 10 changes
-    fit     46 files, 21 changes   37 files, 19 changes
+    marker  80 files, 44 changes   86 files, 35 changes
+    fit     88 files, 49 changes   93 files, 34 changes
+    goal    11 files, 1 change     12 files, 2 changes
     ======  =====================  =====================
 """
 
@@ -162,7 +163,7 @@ def solve_marker(skeleton: str) -> Callable[[], object]:
 def simulate_markers() -> Any:
     """Return a recording of the built-in human, with noise and gaps."""
     try:
-        from exactik.synthetic import simulate_performance, simulate_recording
+        from exactik.lab.synthetic import simulate_performance, simulate_recording
     except ImportError:  # 0.1.0
         from exactik.demo import performance as simulate_performance  # pyright: ignore
         from exactik.demo import recorded as simulate_recording  # pyright: ignore

@@ -1,4 +1,4 @@
-"""The page docs/benchmarks.md: tables and text that follow from the scores."""
+"""The page docs/benchmarks.md, and build/benchmarks.md with all tables, made from the scores."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from benchmarks.peers.scores import SEARCH_STARTS, ArmScore, FigureScore
 from benchmarks.support.report import describe_machine
 
 PAGE = ROOT / "docs" / "benchmarks.md"
+ALL_TABLES = ROOT / "build" / "benchmarks.md"
+ADAPTERS = "benchmarks/peers/adapters"
 TIE_RATIO = 1.8  # the same run varies by as much on this machine
 
 
@@ -94,13 +96,12 @@ def describe_arm_ranking(scores: Sequence[ArmScore]) -> str:
         )
 
     return (
-        f"Surer than exactik's {call.success:.1f} % with 30 attempts: "
-        f"{list_scores(surer, 'success')}; than its {first.success:.1f} % with one: "
-        f"{list_scores(better, 'success')}. Faster than one call of exactik from Python "
-        f"({format_number(call.median)} ms): {list_scores(quicker)}; a tie: {list_scores(even)}; "
-        f"with a shorter p99 ({format_number(call.p99)} ms): {list_scores(tail, 'p99')}. "
-        f"In one batch, without the cost of a call, exactik takes "
-        f"{format_number(batch.median)} ms.\n"
+        f"Exactik reaches {call.success:.1f} % with 30 attempts (more: "
+        f"{list_scores(surer, 'success')}), "
+        f"{first.success:.1f} % with one (more: {list_scores(better, 'success')}). A call takes "
+        f"{format_number(call.median)} ms (less: {list_scores(quicker)}; a tie: "
+        f"{list_scores(even)}), its p99 is {format_number(call.p99)} ms (less: "
+        f"{list_scores(tail, 'p99')}), a problem in a batch {format_number(batch.median)} ms.\n"
     )
 
 
@@ -146,52 +147,53 @@ def describe_figure_ranking(scores: Sequence[FigureScore]) -> str:
         return ", ".join(names) or "nobody"
 
     return (
-        f"Within 1 % of the best more often than {mine.title} ({mine.near:.0f} %): "
-        f"{list_scores((s for s in whole if s.near > mine.near), 'near', ' %')}; than exactik with "
-        f"one call a frame ({call.near:.0f} %): "
-        f"{list_scores((s for s in whole if s.near > call.near), 'near', ' %')}. "
-        f"Fastest: {quick.title} ({format_number(quick.median)} ms). Faster than one call of "
-        f"exactik a frame ({format_number(call.median)} ms): "
-        f"{list_scores((s for s in whole if s.median < call.median), 'median', '')}.\n"
+        f"Within 1 % of the best: {mine.title} {mine.near:.0f} % (more: "
+        f"{list_scores((s for s in whole if s.near > mine.near), 'near', ' %')}), a call a frame "
+        f"{call.near:.0f} % (more: "
+        f"{list_scores((s for s in whole if s.near > call.near), 'near', ' %')}). A call takes "
+        f"{format_number(call.median)} ms (less: "
+        f"{list_scores((s for s in whole if s.median < call.median), 'median', '')}), "
+        f"{quick.title} {format_number(quick.median)} ms.\n"
     )
 
 
-def format_page(results: Results) -> str:
-    """Return the whole page."""
+def format_page(results: Results, *, every_table: bool = False) -> str:
+    """Return the page: of each kind of task one table, of the others a sentence each."""
     about = ", ".join(f"{name} {value}" for name, value in describe_machine().items())
     parts = [OPENING.format(tie=TIE_RATIO, about=about.removeprefix("processor "))]
     if results.arms:
         parts += [ARMS, f"![Success against time]({plots.ARMS_PATH.name})\n"]
-    for title, scores in results.arms.items():
-        parts += [f"### {title}\n", format_arm_table(scores), describe_arm_ranking(scores)]
+    for n, (title, scores) in enumerate(results.arms.items()):
+        table = [format_arm_table(scores)] if n == 0 or every_table else []
+        parts += [f"### {title}\n", *table, describe_arm_ranking(scores)]
     if results.figures:
         parts += [
             FIGURES.format(search=SEARCH_STARTS),
             f"![Quality against time]({plots.FIGURES_PATH.name})\n",
         ]
-    for title, (tracked, cold) in results.figures.items():
-        parts += [
-            f"### {title}, tracking\n",
-            format_figure_table(tracked),
-            describe_figure_ranking(tracked),
-        ]
-        parts += [f"### {title}, cold\n", format_figure_table(cold), describe_figure_ranking(cold)]
-    parts += ["## What each was given\n", format_settings(results)]
+    for n, (title, both) in enumerate(results.figures.items()):
+        for kind, scores in zip(("tracking", "cold"), both, strict=True):
+            table = [format_figure_table(scores)] if n == 0 or every_table else []
+            parts += [f"### {title}, {kind}\n", *table, describe_figure_ranking(scores)]
+    parts += ["## What each was given\n", format_settings(results, whole=every_table)]
     parts += ["## Left out\n", format_left_out(results)]
     return "\n".join(parts)
 
 
-def format_settings(results: Results) -> str:
+def format_settings(results: Results, *, whole: bool) -> str:
+    """Return what the adapter of each tool says, or only the versions and where that stands."""
     versions: dict[str, str] = {}
     for scores in (*results.arms.values(), *(s for both in results.figures.values() for s in both)):
         versions |= {s.title.partition(",")[0]: s.version for s in scores}
+    tools = [tool for tool in results.tools if tool.title in versions]
+    if not whole:
+        listed = ", ".join(f"{tool.title} {versions[tool.title]}" for tool in tools)
+        return f"The files in `{ADAPTERS}/` say what each tool was given: {listed}.\n"
     lines = []
-    for tool in results.tools:
-        version = versions.get(tool.title)
-        if version is not None:
-            about = " ".join(tool.about.split())
-            adapter = f"benchmarks/peers/adapters/with_{tool.name}.py"
-            lines.append(f"* **{tool.title}** {version} (`{adapter}`): {about}\n")
+    for tool in tools:
+        about = " ".join(tool.about.split())
+        adapter = f"{ADAPTERS}/with_{tool.name}.py"
+        lines.append(f"* **{tool.title}** {versions[tool.title]} (`{adapter}`): {about}\n")
     return "".join(lines)
 
 
@@ -202,9 +204,11 @@ def format_left_out(results: Results) -> str:
 
 
 def write_page(results: Results) -> None:
-    """Write the page and its plots."""
+    """Write the page, all tables, and the plots."""
     if results.arms:
         plots.plot_arms(*next(iter(results.arms.items())))
     if results.figures:
         plots.plot_figures(*next(iter(results.figures.items())))
     PAGE.write_text(format_page(results), encoding="utf-8")
+    ALL_TABLES.parent.mkdir(exist_ok=True)
+    ALL_TABLES.write_text(format_page(results, every_table=True), encoding="utf-8")

@@ -24,7 +24,7 @@ import os
 import sys
 import numpy as np
 import exactik as ik
-from exactik.viewer import PoseViewer
+from exactik.studio.viewer import PoseViewer
 
 def resident():
     with open("/proc/self/statm") as file:

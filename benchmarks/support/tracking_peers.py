@@ -16,7 +16,7 @@ from scipy.optimize import least_squares
 
 import exactik as ik
 from benchmarks.peers.adapters.with_mink import MinkMarkers
-from exactik.tracking import TrackingProblem
+from exactik.recordings.tracking import TrackingProblem
 from exactik.typing import Array
 
 __all__ = ["FollowedFrames", "Mink", "Rival", "Scipy", "list_hinges_and_sliders"]

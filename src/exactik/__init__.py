@@ -1,30 +1,18 @@
-"""exactik: exact second-order inverse kinematics of articulated figures."""
+"""exactik: exact second-order inverse kinematics of articulated figures.
+
+What programs begin with is here; what they meet later is in the packages: `exactik.solvers` has
+every method and what results are made of, `exactik.errors` the exceptions, `exactik.model` and
+`exactik.model.motion` the parts of figures and recordings.
+"""
 
 import typing as _typing
 
-from exactik import functions
-from exactik.archive import ArchiveResult, archive
-from exactik.batch import BatchResult, solve_batch
-from exactik.calibration import (
-    Calibration,
-    MarkerMapping,
-    attach_markers,
-    calibrate,
-    propose_mapping,
-)
-from exactik.check import check_derivatives
-from exactik.errors import (
-    CoordinateError,
-    ExactikError,
-    FileError,
-    FileWarning,
-    GoalError,
-    ModelError,
-    NonFiniteError,
-    ShapeError,
-    UnknownNameError,
-    UsageError,
-)
+from exactik import _registry, archive, solvers
+from exactik._renamed import answer_calls as _answer_calls
+from exactik._renamed import warn_renamed as _warn_renamed
+from exactik._version import __version__ as __version__
+from exactik.archive import solve_archive
+from exactik.errors import ExactikError, FileError, FileWarning, UsageError
 from exactik.goals import (
     AimGoal,
     DirectionGoal,
@@ -38,10 +26,7 @@ from exactik.goals import (
     SoftLimitGoal,
 )
 from exactik.io import (
-    Conversion,
-    JointPlace,
     convert,
-    load_joint_names,
     load_markers,
     load_motion,
     load_skeleton,
@@ -49,136 +34,69 @@ from exactik.io import (
     save_motion,
     save_skeleton,
 )
-from exactik.model import (
-    Bone,
-    Coupling,
-    Joint,
-    JointAxis,
-    Pose,
-    Skeleton,
-    hand,
-    human,
-    octopus,
-    quadruped,
-)
-from exactik.motion import Analog, ForcePlate, Markers, Motion, Series
-from exactik.problem import Problem, ScipyProblem
-from exactik.retargeting import Retargeting, retarget
+from exactik.lab.check import check_derivatives
+from exactik.model import Bone, Coupling, Joint, Skeleton, hand, human, octopus, quadruped
+from exactik.model.motion import Markers, Motion
+from exactik.problem import Problem
+from exactik.recordings.calibration import attach_markers, calibrate, propose_mapping
+from exactik.recordings.diagnosis import Finding
+from exactik.recordings.tracking import Track, track, track_many
+from exactik.retargeting import retarget
 from exactik.solvers import (
-    BFGS,
-    CCD,
-    LBFGS,
-    STATUSES,
     Auto,
-    Certificate,
-    CompiledMethod,
-    Covariance,
-    DampedLeastSquares,
-    GaussNewton,
-    History,
-    JacobianTranspose,
     LevenbergMarquardt,
-    Method,
     Newton,
-    NewtonHigham,
-    NewtonPCG,
-    Place,
-    ProjectedCG,
     ProjectedGradient,
-    PseudoInverse,
-    PythonMethod,
     Result,
     Solver,
-    Stepper,
-    View,
+    list_solvers,
     solve,
-    solvers,
 )
-from exactik.tracking import Attention, Track, track, track_many
+from exactik.solvers.batch import BatchResult, solve_batch
 
 if _typing.TYPE_CHECKING:
-    from exactik.viewer import Keyframes, PosingSession, view
+    from exactik.studio.viewer import Keyframes, PosingSession, view
 
 __all__ = [
-    "BFGS",
-    "CCD",
-    "LBFGS",
-    "STATUSES",
     "AimGoal",
-    "Analog",
-    "ArchiveResult",
-    "Attention",
     "Auto",
     "BatchResult",
     "Bone",
-    "Calibration",
-    "Certificate",
-    "CompiledMethod",
-    "Conversion",
-    "CoordinateError",
     "Coupling",
-    "Covariance",
-    "DampedLeastSquares",
     "DirectionGoal",
     "ExactikError",
     "FileError",
     "FileWarning",
-    "ForcePlate",
+    "Finding",
     "FrameGoal",
-    "GaussNewton",
     "Goal",
-    "GoalError",
-    "History",
-    "JacobianTranspose",
     "Joint",
-    "JointAxis",
-    "JointPlace",
     "Keyframes",
     "LevenbergMarquardt",
     "MarkerGoal",
-    "MarkerMapping",
     "Markers",
-    "Method",
-    "ModelError",
     "Motion",
     "Newton",
-    "NewtonHigham",
-    "NewtonPCG",
-    "NonFiniteError",
     "OrientationGoal",
-    "Place",
-    "Pose",
     "PoseGoal",
     "PosingSession",
     "PositionGoal",
     "PostureGoal",
     "Problem",
-    "ProjectedCG",
     "ProjectedGradient",
-    "PseudoInverse",
-    "PythonMethod",
     "Result",
-    "Retargeting",
-    "ScipyProblem",
-    "Series",
-    "ShapeError",
     "Skeleton",
     "SoftLimitGoal",
     "Solver",
-    "Stepper",
     "Track",
-    "UnknownNameError",
     "UsageError",
-    "View",
-    "archive",
     "attach_markers",
     "calibrate",
     "check_derivatives",
     "convert",
-    "functions",
     "hand",
     "human",
-    "load_joint_names",
+    "list_solvers",
     "load_markers",
     "load_motion",
     "load_skeleton",
@@ -190,22 +108,62 @@ __all__ = [
     "save_motion",
     "save_skeleton",
     "solve",
+    "solve_archive",
     "solve_batch",
-    "solvers",
     "track",
     "track_many",
     "view",
 ]
 
-__version__ = "0.2.0"
+for _name, _place in {
+    "ANGLE_NAMES": "exactik.recordings.angles:ANGLE_NAMES",
+    "compute_joint_angles": "exactik.recordings.angles:compute_joint_angles",
+    "render_card": "exactik.studio.cards:render_card",
+    "write_report": "exactik.studio.report:write_report",
+    "save_markers": "exactik.io:save_markers",
+    "save_motion": "exactik.io:save_motion",
+    "write_retargeting_report": "exactik.studio.report:write_retargeting_report",
+    "diagnose": "exactik.recordings.diagnosis:diagnose",
+    "explain_frames": "exactik.recordings.diagnosis:explain_frames",
+    "judge_findings": "exactik.recordings.diagnosis:judge_findings",
+    "list_stretches": "exactik.recordings.diagnosis:list_stretches",
+}.items():
+    _registry.provide(_name, _place)
+
+_answer_calls(solvers, "exactik.solvers()", "exactik.list_solvers()", list_solvers)
+_answer_calls(archive, "exactik.archive()", "exactik.solve_archive()", solve_archive)
+
+_LATE = ("Keyframes", "PosingSession", "view")
+"""Names of the viewer, loaded when first asked for: most programs solve and show no page."""
+
+# Where the names are that were here in 0.2; they still work, with a warning.
+_MOVED = {
+    "archive": "ArchiveResult",
+    "errors": "CoordinateError GoalError ModelError NonFiniteError ShapeError UnknownNameError",
+    "io": "Conversion JointPlace load_joint_names",
+    "model": "JointAxis Pose functions",
+    "model.motion": "Analog ForcePlate Series",
+    "problem": "ScipyProblem",
+    "recordings.calibration": "Calibration MarkerMapping",
+    "retargeting": "Retargeting",
+    "solvers": "BFGS CCD LBFGS STATUSES Certificate CompiledMethod Covariance DampedLeastSquares "
+    "GaussNewton History Iterate JacobianTranspose Method NewtonHigham NewtonPCG ProjectedCG "
+    "PseudoInverse PythonMethod Stepper View",
+}
 
 
 def __getattr__(name: str) -> _typing.Any:
-    """Load the viewer when it is first asked for: most programs solve and show no page."""
-    if name in ("Keyframes", "PosingSession", "view"):
-        from exactik import viewer
+    """Load the viewer, or find a name of an earlier version where it is now."""
+    import importlib
 
-        return getattr(viewer, name)
+    if name in _LATE:
+        return getattr(importlib.import_module("exactik.studio.viewer"), name)
+    places = {own: f"{package}.{own}" for package, names in _MOVED.items() for own in names.split()}
+    places |= {"Place": "solvers.Iterate", "Attention": "recordings.diagnosis.Finding"}
+    if name in places:
+        package, _, own = f"exactik.{places[name]}".rpartition(".")
+        _warn_renamed(f"exactik.{name}", f"{package}.{own}")
+        return getattr(importlib.import_module(package), own)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

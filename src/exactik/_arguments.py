@@ -11,8 +11,6 @@ from typing import TypeVar
 
 from exactik.errors import UsageError
 
-__all__ = ["require_html_path", "require_instance", "require_names"]
-
 T = TypeVar("T")
 
 _READERS = {"Skeleton": "load_skeleton", "Motion": "load_motion", "Markers": "load_markers"}

@@ -11,17 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from exactik.errors import NonFiniteError, ShapeError
 from exactik.typing import Array
 
-__all__ = [
-    "as_floats",
-    "contiguous_copy",
-    "fill_masked",
-    "freeze",
-    "is_number",
-    "require_finite",
-    "require_shape",
-]
-
-
 SHORT_ARRAY = 64
 """Entries up to which plain numbers are looked at faster than arrays are made: 1 µs for a 4×4, not
 4. Decides nothing else."""

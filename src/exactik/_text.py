@@ -5,16 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-__all__ = [
-    "Reason",
-    "count_noun",
-    "drop_folders",
-    "file_name",
-    "join_names",
-    "make_writable",
-    "one_line",
-]
-
 
 class Reason(str):
     """A reason, "cause; consequence", of which the cause can also be shown alone.
@@ -64,6 +54,25 @@ def join_names(
 def count_noun(count: int, noun: str, plural: str = "") -> str:
     """Return "1 bone", "2 bones"; `plural` where it is not `noun` with an s."""
     return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def format_millimetres(value: float | None) -> str:
+    """Return a length in words: a digit after the point below 10 mm."""
+    if value is None:
+        return "unknown"
+    return f"{value:.1f} mm" if abs(value) < 9.95 else f"{value:.0f} mm"
+
+
+def format_share(value: float | None) -> str:
+    """Return a share in per cent; never 0 % or 100 % if it is not quite."""
+    if value is None:
+        return "unknown"
+    percent = 100.0 * value
+    if 0.0 < percent < 0.1:
+        return "< 0.1 %"
+    if percent < 9.95:
+        return f"{percent:.1f} %" if percent > 0.0 else "0 %"
+    return "> 99 %" if 99.5 <= percent < 100.0 else f"{percent:.0f} %"
 
 
 def file_name(path: str) -> str:

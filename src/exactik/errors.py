@@ -66,7 +66,7 @@ class ShapeError(ExactikError, ValueError):
 
 
 class CoordinateError(ExactikError, ValueError):
-    """Coordinates that mean no pose."""
+    """Coordinates that describe no pose."""
 
 
 class NonFiniteError(ExactikError, ValueError):

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 import exactik as ik
-from exactik.archive import read_counts
+from exactik.archive import ArchiveResult, read_counts
 from exactik.archive.tasks import Storage, _take
 from exactik.errors import FileError, UsageError
-from exactik.pipeline import read_skeleton
+from exactik.recordings.pipeline import read_skeleton
 from tests.support.archives import check_whole, hash_outputs, make_arm, write_takes
 
 pytest.importorskip("distributed")
@@ -42,7 +42,7 @@ def solved(client: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three takes, solved once; tests work on copies."""
     folder = tmp_path_factory.mktemp("archive")
     figure = write_takes(folder / "in", 3)
-    ik.archive(folder / "in", folder / "out", skeleton=figure, client=client, smooth=None)
+    ik.solve_archive(folder / "in", folder / "out", skeleton=figure, client=client, smooth=None)
     return folder
 
 
@@ -53,9 +53,9 @@ def archive(solved: Path, tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-def run(solved: Path, out: Path, client: Any, **options: Any) -> ik.ArchiveResult:
+def run(solved: Path, out: Path, client: Any, **options: Any) -> ArchiveResult:
     given = {"skeleton": solved / "arm.npz", "client": client, "smooth": None} | options
-    return ik.archive(given.pop("sources", solved / "in"), out, **given)
+    return ik.solve_archive(given.pop("sources", solved / "in"), out, **given)
 
 
 def test_takes_have_outputs_provenance_and_a_verdict(solved: Path):
@@ -180,7 +180,7 @@ def test_only_takes_with_a_verdict_are_done_with_other_options(
 
 
 def test_two_writers_are_refused(solved: Path, archive: Path):
-    from exactik.archive._ledger import Ledger
+    from exactik.archive import Ledger
 
     ledger = Ledger(archive)
     try:
@@ -266,7 +266,7 @@ def test_the_summary_is_a_table_and_the_index_a_page(solved: Path):
 
 
 def test_an_unknown_option_or_source_is_misuse(solved: Path, tmp_path: Path):
-    with pytest.raises(UsageError, match="no option 'smoth'"):
+    with pytest.raises(UsageError, match="no argument 'smoth'"):
         run(solved, tmp_path / "out", client=None, smoth=None)
     with pytest.raises(FileError, match="no such file or folder"):
         run(solved, tmp_path / "out", client=None, sources=tmp_path / "nowhere")
@@ -321,7 +321,7 @@ def test_takes_with_one_name_are_told_apart(solved: Path, tmp_path: Path, client
 def test_the_command_tells_how_far_it_is(solved: Path, tmp_path: Path):
     from typer.testing import CliRunner
 
-    from exactik.cli._app import app
+    from exactik.cli import app
 
     told = CliRunner().invoke(app, ["archive", "status", str(solved / "out"), "--json"])
     assert told.exit_code == 0 and json.loads(told.stdout)["states"] == {"done": 3}

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from exactik.archive._index import write_index
-from exactik.archive._ledger import Ledger
+from exactik.archive import Ledger, write_index
 from exactik.archive.tasks import Storage
 from tests.support.browser import chromium
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 
-from exactik.archive import _cluster
+from exactik.archive import LOST_LOOKS, _cluster, kept_up
 
 LOOKS = 30  # at the workers, before what has become of them is judged
 
@@ -53,11 +53,11 @@ def test_a_worker_is_replaced_when_its_nanny_has_given_up(monkeypatch: pytest.Mo
     restarts = Nanny(itertools.cycle([None, None, 8]))  # it dies again and again, and comes back
     gave_up = Nanny(itertools.chain([5], itertools.repeat(None)))
     cluster = Cluster(works=works, restarts=restarts, gave_up=gave_up)
-    with _cluster._kept_up(cluster, 3):
+    with kept_up(cluster, 3):
         deadline = time.monotonic() + 30.0
         while cluster.looks < LOOKS and time.monotonic() < deadline:
             time.sleep(0.01)
     assert cluster.looks >= LOOKS
     assert gave_up.closed and not works.closed and not restarts.closed
     # The first look found it alive.
-    assert sorted(cluster.workers) == [f"new{1 + _cluster.LOST_LOOKS}", "restarts", "works"]
+    assert sorted(cluster.workers) == [f"new{1 + LOST_LOOKS}", "restarts", "works"]

@@ -9,11 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from exactik.archive import Progress
-from exactik.archive._cluster import open_client
-from exactik.archive._ledger import Ledger
-from exactik.archive._rows import LedgerRow
-from exactik.archive._run import Queue
+from exactik.archive import Ledger, LedgerRow, Progress, Queue, open_client
 from exactik.archive.tasks import TaskResult
 
 pytest.importorskip("distributed")

@@ -14,16 +14,27 @@ import numpy as np
 import pytest
 
 from exactik import Bone, Joint, Markers, Motion, Skeleton
-from exactik.archive import TIME_LIMIT, Progress, read_counts
-from exactik.archive._ledger import Ledger
-from exactik.archive._rows import LedgerRow
-from exactik.archive._run import MAX_UNSTARTED, Queue
-from exactik.archive.tasks import Storage, TaskResult
-from exactik.archive.tasks._join import SEAM_LIMIT
-from exactik.archive.tasks._outputs import draw_curve
-from exactik.archive.tasks._parts import find_window, join_motions
-from exactik.archive.tasks._provenance import find_result, publish_result, read_provenance
-from exactik.archive.tasks._storage import _try_often
+from exactik.archive import (
+    MAX_UNSTARTED,
+    TIME_LIMIT,
+    Ledger,
+    LedgerRow,
+    Progress,
+    Queue,
+    read_counts,
+)
+from exactik.archive.tasks import (
+    SEAM_LIMIT,
+    Storage,
+    TaskResult,
+    draw_curve,
+    find_result,
+    find_window,
+    join_motions,
+    publish_result,
+    read_provenance,
+    try_often,
+)
 from exactik.errors import FileError
 
 distributed = pytest.importorskip("distributed")
@@ -276,10 +287,10 @@ def test_remote_storage_is_tried_five_times(monkeypatch: pytest.MonkeyPatch):
         raise ConnectionError("dropped")
 
     with pytest.raises(FileError, match="tried 5 times: dropped"):
-        _try_often("s3://x", "read", refuse)
+        try_often("s3://x", "read", refuse)
     assert pauses == [0.5, 1.0, 2.0, 4.0]
     with pytest.raises(FileError, match="no such file"):
-        _try_often("s3://x", "read", lambda: open("/nowhere/at/all"))
+        try_often("s3://x", "read", lambda: open("/nowhere/at/all"))
     assert len(pauses) == 4
 
 

@@ -8,14 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exactik.archive import TakeOptions, list_takes
-from exactik.archive._sources import LISTED_FOLDERS, SkeletonSource
-from exactik.archive.tasks import Storage, fingerprint_of, make_name
-from exactik.archive.tasks._storage import fetch_file
+from exactik.archive import LISTED_FOLDERS, SkeletonSource, TakeOptions, list_takes
+from exactik.archive.tasks import Storage, fetch_file, fingerprint_of, make_name
 from exactik.errors import FileError, UsageError
 from exactik.io import save_markers
-from exactik.motion import Markers
-from exactik.pipeline import read_recording
+from exactik.model.motion import Markers
+from exactik.recordings.pipeline import read_recording
 
 fsspec = pytest.importorskip("fsspec")
 
@@ -67,7 +65,7 @@ def test_a_manifest_names_takes_subjects_and_options(takes: Path):
     assert remote.address == "memory://bucket/x.c3d" and remote.fingerprint == ""
     assert remote.skeleton == SkeletonSource(file="human")
     options = TakeOptions().changed(static.options)
-    assert (options.tracking.smooth, options.tracking.lock) == (6, ("head",))
+    assert (options.smooth, options.lock) == (6, ("head",))
     with pytest.raises(UsageError, match="no option 'colour'"):
         TakeOptions().changed({"colour": "red"})
 

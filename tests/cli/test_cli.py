@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -15,10 +16,11 @@ import pytest
 from numba.core import event
 
 import exactik
-from exactik import check, cli
-from exactik.check import CampaignReport, CampaignRow
-from exactik.cli import _kernels
+from exactik import cli
+from exactik.cli import _kernels, compiling
 from exactik.errors import ModelError
+from exactik.lab import check
+from exactik.lab.check import CampaignReport, CampaignRow
 
 
 class Ended(NamedTuple):
@@ -112,7 +114,7 @@ def test_an_error_of_ours_is_one_line_and_ends_with_two(run, monkeypatch: pytest
     def fail(*_: object, **__: object) -> None:
         raise ModelError(message)
 
-    monkeypatch.setattr("exactik.check.run_campaign", fail)
+    monkeypatch.setattr("exactik.lab.check.run_campaign", fail)
     ended = run("check", "--trees", "1")
     assert ended.code == 2
     assert ended.err.splitlines() == [f"exactik: {message}"]
@@ -123,7 +125,7 @@ def test_other_errors_are_not_hidden(monkeypatch: pytest.MonkeyPatch):
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr("exactik.check.run_campaign", fail)
+    monkeypatch.setattr("exactik.lab.check.run_campaign", fail)
     monkeypatch.setattr(sys, "argv", ["exactik", "check"])
     with pytest.raises(ZeroDivisionError, match="a bug"):
         cli.main()
@@ -156,7 +158,7 @@ def test_the_demo_as_json(run):
     assert 0 < answer["iterations"] < answer["evaluations"] < 100
     assert answer["projected_gradient"] <= 1e-10
     assert 0.0 < answer["cost"] < 1e-2
-    assert 0.0 < answer["seconds"] < 5.0
+    assert answer["seconds"] > 0.0
     assert len(answer["errors"]) == 7
     assert all(0.0 <= error < 1e-3 for error in answer["errors"].values())
 
@@ -190,7 +192,7 @@ def test_check_ends_with_one_where_a_derivative_is_wrong(
 ):
     row = CampaignRow("exact Hessian", worst, 1e-11, 7, 1, 3)
     report = CampaignReport((row,), trees=1, seed=1, seconds=0.1)
-    monkeypatch.setattr("exactik.check.run_campaign", lambda *_, **__: report)
+    monkeypatch.setattr("exactik.lab.check.run_campaign", lambda *_, **__: report)
     ended = run("check", "--trees", "1")
     assert ended.code == 1
     assert "WRONG" in ended.out and "NOT all within their bars" in ended.out
@@ -207,16 +209,19 @@ def test_archives_are_not_written_where_the_takes_are(run):
 # --- compilation is announced
 
 
-def test_only_compiling_that_takes_long_is_announced(capsys: pytest.CaptureFixture[str]):
-    with _kernels.compiling():
-        time.sleep(1.6)  # loading, on a busy machine
-    with _kernels.compiling(), event.trigger_event("numba:compile"):
+def test_only_compiling_that_takes_long_is_announced(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(_kernels, "PATIENCE_S", 60.0)
+    with compiling(), event.trigger_event("numba:compile"):
         pass
+    monkeypatch.setattr(_kernels, "PATIENCE_S", 0.0)
+    with compiling():
+        time.sleep(0.1)  # loading, on a busy machine
     assert capsys.readouterr() == ("", "")
-    begun: list[str] = []
-    with _kernels.compiling(lambda: begun.append("helper"), "a minute"):
-        with event.trigger_event("numba:compile"):
-            time.sleep(1.6)
+    begun = threading.Event()
+    with compiling(begun.set, "a minute"), event.trigger_event("numba:compile"):
+        assert begun.wait(60.0)
     out, err = capsys.readouterr()
-    assert out == "" and begun == ["helper"]
-    assert "Compiling kernels, a minute;" in err and "ready after 2 s" in err
+    assert out == ""
+    assert "Compiling kernels, a minute;" in err and re.search(r"ready after \d+ s", err)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.synthetic import compare_with_truth, simulate_performance, simulate_recording
+from exactik.lab.synthetic import compare_with_truth, simulate_performance, simulate_recording
 
 
 def exactik(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -71,6 +71,7 @@ def test_its_files_can_be_read_and_are_the_performance(shown: tuple[Path, str]):
     assert np.median(away) < 0.01
 
 
+@pytest.mark.full
 def test_the_command_that_it_prints_does_the_same(shown: tuple[Path, str]):
     folder, text = shown
     command = re.search(r"^  (exactik solve .* -o take.bvh)$", text, re.M)
@@ -82,6 +83,7 @@ def test_the_command_that_it_prints_does_the_same(shown: tuple[Path, str]):
     np.testing.assert_allclose(one, other, atol=1e-5)
 
 
+@pytest.mark.full
 def test_it_prints_json(tmp_path: Path):
     done = exactik(tmp_path, "demo", "--json", "--seconds", "3", "-o", "here")
     assert done.returncode == 0, done.stderr

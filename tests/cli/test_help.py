@@ -6,19 +6,25 @@ import re
 import shlex
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
-from exactik.cli import _app
-from exactik.cli._help import OLD_SPELLINGS, WITHDRAWN
+from exactik.cli import (
+    OLD_SPELLINGS,
+    WITHDRAWN,
+    add_commands_of_other_distributions,
+    app,
+    place_in_help,
+)
+from exactik.cli._app import ORDER
 from exactik.errors import UsageError
+from tests.support.checkout import ROOT
 
-_app._add_commands_of_other_distributions([])
-ROOT: Any = typer.main.get_command(_app.app)
+add_commands_of_other_distributions([])
+COMMANDS: Any = typer.main.get_command(app)
 PYTHON_TYPES = r"<|>|\b(str|int|float|bool|list|dict|tuple|None|True|False|TEXT|INTEGER|BOOLEAN)\b"
 
 
@@ -29,7 +35,7 @@ def walk(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
         yield from walk(below, (*path, name))
 
 
-ALL = dict(walk(ROOT))
+ALL = dict(walk(COMMANDS))
 LEAVES = {path: command for path, command in ALL.items() if not hasattr(command, "commands")}
 
 
@@ -39,7 +45,7 @@ def options_of(command: Any) -> list[Any]:
 
 def help_of(path: str) -> str:
     runner = CliRunner(env={"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"})
-    done = runner.invoke(_app.app, [*path.split(), "--help"], prog_name="exactik")
+    done = runner.invoke(app, [*path.split(), "--help"], prog_name="exactik")
     assert done.exit_code == 0
     return done.output
 
@@ -89,13 +95,13 @@ def test_an_option_means_one_thing_in_all_commands():
 
 
 def test_every_command_has_a_place_in_the_help():
-    placed = {name: group for group, names in _app.ORDER.items() for name in names}
-    shown = {name: command for name, command in ROOT.commands.items() if name in LEAVES}
+    placed = {name: group for group, names in ORDER.items() for name in names}
+    shown = {name: command for name, command in COMMANDS.commands.items() if name in LEAVES}
     assert {*shown} - {*placed} <= {"reproduce"}  # of another distribution
     assert {name: command.rich_help_panel for name, command in shown.items() if name in placed} == (
         placed
     )
-    ordered = sorted(_app.app.registered_commands, key=_app._place_in_help)
+    ordered = sorted(app.registered_commands, key=place_in_help)
     assert [info.name or info.callback.__name__ for info in ordered if info.callback][:4] == [
         *("inspect", "convert", "solve", "calibrate")
     ]
@@ -125,7 +131,7 @@ def test_old_spellings_are_understood_and_are_no_options_of_today():
 
 def commands_of_pages() -> list[tuple[str, str]]:
     """Return what calls exactik on the pages, in blocks of code and in text, and the page."""
-    root = Path(__file__).parent.parent.parent
+    root = ROOT
     pages = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
     found = []
     for page in pages:

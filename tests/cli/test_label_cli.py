@@ -11,7 +11,7 @@ import pytest
 
 import exactik as ik
 from exactik import cli
-from exactik.synthetic import simulate_performance, simulate_recording
+from exactik.lab.synthetic import simulate_performance, simulate_recording
 
 LEGS = tuple(
     n for n in ik.human().markers if n[1:] in "FWT BWT THI KNE SHN ANK HEE MT5 TOE".split()

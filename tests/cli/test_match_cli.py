@@ -13,10 +13,10 @@ import pytest
 
 import exactik as ik
 from exactik import cli
-from exactik.calibration import propose_mapping
-from exactik.cli.solve._marker_tables import parse_mapping
-from exactik.marker_sets import list_landmarks, list_marker_sets
-from exactik.synthetic import simulate_performance
+from exactik.anatomy.marker_sets import list_landmarks, list_marker_sets
+from exactik.cli import parse_mapping
+from exactik.lab.synthetic import simulate_performance
+from exactik.recordings.calibration import propose_mapping
 
 Run = Callable[..., str]
 

@@ -10,7 +10,7 @@ import pytest
 
 import exactik as ik
 from exactik import cli
-from exactik.synthetic import simulate_performance
+from exactik.lab.synthetic import simulate_performance
 from tests.support.retargeting_figures import make_character, make_robot
 
 

@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik import cli, report
+from exactik import cli
+from exactik.cli import _outputs
 from exactik.cli.solve import _solve_all
-from exactik.motion import axes_matrix, heading_axes
-from exactik.synthetic import simulate_performance, simulate_recording
+from exactik.lab.synthetic import simulate_performance, simulate_recording
+from exactik.model.motion import axes_matrix, heading_axes
+from exactik.studio import report
 
 
 class Ended(NamedTuple):
@@ -84,7 +86,7 @@ def test_page_and_screen_say_the_same_summary_computed_once(
         calls.append(arguments)
         return summarise(*arguments, **options)
 
-    for module in (_solve_all, sys.modules["exactik.report._page"]):
+    for module in (_outputs, sys.modules["exactik.studio.report._page"]):
         monkeypatch.setattr(module, "summary_of", count)
     ended = run("solve", "walk.c3d", *FIGURE, "--report", "walk.html")
     assert ended.code == 0, ended.out + ended.err
@@ -471,6 +473,7 @@ def test_calibrate_misuse(run: Run, clean: ik.Markers):
 # --- real files
 
 
+@pytest.mark.full
 def test_a_real_recording_with_an_asf_and_a_take(run: Run, shared_data: Path):
     """Axes, units and bones of HDM05 are found by themselves."""
     folder = shared_data / "data" / "asf_amc" / "hdm05_dg"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.synthetic import simulate_performance, simulate_recording
+from exactik.lab.synthetic import simulate_performance, simulate_recording
 
 OUTPUTS = ("take.bvh", "take.glb", "take.npz")
 

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
 from exactik.kernels.descent import acceptance
 from exactik.kernels.descent.options import (
     COORDINATE_DESCENT,
@@ -54,6 +53,7 @@ from exactik.kernels.descent.state import (
     DescentState,
 )
 from exactik.kernels.descent.trials import write_trial
+from exactik.kernels.goals.sums import EXACT, GAUSS_NEWTON
 from exactik.typing import Array
 from tests.support.descents import FIGURE, PROBLEM, plain
 from tests.support.quadratics import blank_descent_state

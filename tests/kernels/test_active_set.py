@@ -11,6 +11,7 @@ import scipy.optimize
 from numpy.typing import NDArray
 
 from exactik import Problem, Skeleton
+from exactik.compile import jit
 from exactik.kernels.linear.active_set import (
     MAX_ROUNDS,
     box_step,
@@ -20,7 +21,6 @@ from exactik.kernels.linear.active_set import (
     update_active_set,
 )
 from exactik.kernels.linear.articulated import WHOLE_ROWS
-from exactik.spatial import jit
 from exactik.typing import Array
 from tests.support.models import bushy_tree, configuration, serial_chain
 from tests.support.problems import make_pose_and_goals, menagerie

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, GRADIENT
 from exactik.kernels.descent.descend import advance, update_scale
 from exactik.kernels.descent.options import (
     COORDINATE_DESCENT,
@@ -57,6 +56,7 @@ from exactik.kernels.descent.state import (
     DescentState,
     start_descent,
 )
+from exactik.kernels.goals.sums import EXACT, GAUSS_NEWTON, GRADIENT
 from exactik.kernels.linear.articulated import JOINT_BLOCKS, WHOLE_ROWS
 from exactik.typing import Array
 from tests.support.descents import FIGURE, PROBLEM, plain

@@ -10,9 +10,9 @@ import pytest
 from exactik import MarkerGoal, Problem, Skeleton, human
 from exactik.kernels.calculus.evaluate import evaluate_in_layout
 from exactik.kernels.calculus.joint_blocks import quadratic_form
-from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
 from exactik.kernels.calculus.workspace import Workspace, new_workspace
 from exactik.kernels.descent.state import DescentState
+from exactik.kernels.goals.sums import EXACT, GAUSS_NEWTON
 from exactik.kernels.linear.active_set import copy_free_block
 from exactik.kernels.linear.articulated import (
     JOINT_BLOCKS,

@@ -21,6 +21,7 @@ from exactik.kernels.descent.state import (
     STEP_LENGTH,
     DescentState,
 )
+from exactik.solvers import CCD
 from exactik.typing import Array
 from tests.support.quadratics import ancestor_pattern, blank_descent_state, to_ancestor_rows
 
@@ -134,7 +135,7 @@ def test_points_of_a_hinge_are_brought_to_rest_in_one_step() -> None:
     ]
     problem = ik.Problem(figure, goals)
     for start in (-3.0, 0.0, 1.0, 2.5):
-        result = ik.solve(problem, q0=[start], solver=ik.CCD(max_iterations=1))
+        result = ik.solve(problem, q0=[start], solver=CCD(max_iterations=1))
         assert result.converged and result.evaluations == 2
         grid = [problem.cost([angle]) for angle in np.linspace(-np.pi, np.pi, 721)]
         assert result.cost <= min(grid) + 1e-12

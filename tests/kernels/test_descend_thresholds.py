@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
 from exactik.kernels.descent import acceptance, saddles
 from exactik.kernels.descent.descend import advance
 from exactik.kernels.descent.options import (
@@ -50,6 +49,7 @@ from exactik.kernels.descent.state import (
     DescentState,
     start_descent,
 )
+from exactik.kernels.goals.sums import EXACT, GAUSS_NEWTON
 from exactik.typing import Array
 from tests.support.descents import FIGURE, PROBLEM, plain
 from tests.support.quadratics import ancestor_pattern, blank_descent_state, to_ancestor_rows

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
 from exactik.kernels.descent.descend import advance, run_descent
 from exactik.kernels.descent.options import (
     COORDINATE_DESCENT,
@@ -51,8 +50,10 @@ from exactik.kernels.descent.state import (
     DescentState,
     start_descent,
 )
+from exactik.kernels.goals.sums import EXACT, GAUSS_NEWTON
 from exactik.kernels.linear.active_set import box_step, update_active_set
 from exactik.kernels.linear.articulated import JOINT_BLOCKS, WHOLE_ROWS
+from exactik.solvers import CCD, GaussNewton
 from exactik.typing import Array
 from tests.support.quadratics import ancestor_pattern, blank_descent_state, to_ancestor_rows
 from tests.support.solver_problems import planar_chain
@@ -328,7 +329,7 @@ def test_a_step_of_one_dof_is_tried_as_it_is() -> None:
 # --- whole descents
 
 
-METHODS = (ik.Auto(), ik.Newton(), ik.LevenbergMarquardt(), ik.GaussNewton(), ik.CCD())
+METHODS = (ik.Auto(), ik.Newton(), ik.LevenbergMarquardt(), GaussNewton(), CCD())
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
@@ -372,5 +373,5 @@ def test_both_layouts_take_the_same_steps(rule: int) -> None:
 
 
 def test_a_step_of_one_dof_is_a_fraction_of_an_iteration() -> None:
-    result = ik.solve(problem_of(4, 1.5), q0=np.full(4, 0.2), solver=ik.CCD(max_iterations=2))
+    result = ik.solve(problem_of(4, 1.5), q0=np.full(4, 0.2), solver=CCD(max_iterations=2))
     assert result.iterations == 2 and result.evaluations > 4

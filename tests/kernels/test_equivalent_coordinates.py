@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import exactik as ik
-from exactik.check import _random
 from exactik.kernels.tree.equivalent_coordinates import to_nearest_equivalent, unwrap_coordinates
+from exactik.lab.check import random_coordinates
 from exactik.typing import Array
 from tests.support.models import EVERY_JOINT, chain_of
 from tests.support.problems import menagerie
@@ -50,7 +50,7 @@ def assert_inside(skeleton: ik.Skeleton, q: Array) -> None:
 def test_near_coordinates_of_the_same_pose(name: str, seed: int):
     rng, joint = np.random.default_rng(seed), EVERY_JOINT[name]
     skeleton = chain_of([joint], seed=1)
-    q, near = (_random.random_coordinates(rng, skeleton) for _ in range(2))
+    q, near = (random_coordinates(rng, skeleton) for _ in range(2))
     if not skeleton.quaternions:
         near = near + rng.uniform(-10.0, 10.0, skeleton.nq)  # some turns away
     actual = nearer(skeleton, q, near)
@@ -64,8 +64,8 @@ def test_near_coordinates_of_the_same_pose(name: str, seed: int):
 @given(seed=st.integers(0, 2**32 - 1))
 def test_limits_are_kept(seed: int):
     rng, skeleton = np.random.default_rng(seed), menagerie()
-    q = skeleton.clip(_random.random_coordinates(rng, skeleton))
-    near = _random.random_coordinates(rng, skeleton)
+    q = skeleton.clip(random_coordinates(rng, skeleton))
+    near = random_coordinates(rng, skeleton)
     actual = nearer(skeleton, q, near)
     assert_same_pose(skeleton, actual, q)
     assert_inside(skeleton, actual)
@@ -77,7 +77,7 @@ def test_what_is_near_already_stays_to_the_last_bit(name: str):
     skeleton = chain_of([EVERY_JOINT[name]], seed=1)
     rng = np.random.default_rng(0)
     for _ in range(20):
-        q = _random.random_coordinates(rng, skeleton)
+        q = random_coordinates(rng, skeleton)
         assert nearer(skeleton, q, q) == pytest.approx(q, abs=1e-15)
 
 
@@ -99,7 +99,7 @@ def test_unwrapping_leaves_no_whole_turns(name: str, seed: int):
     """A smooth way whose coordinates were taken at random from those that say the same."""
     rng, joint = np.random.default_rng(seed), EVERY_JOINT[name]
     skeleton = chain_of([joint], seed=3)
-    start, way = _random.random_coordinates(rng, skeleton), rng.uniform(-0.02, 0.02, skeleton.nv)
+    start, way = random_coordinates(rng, skeleton), rng.uniform(-0.02, 0.02, skeleton.nv)
     if joint.rotation_part.kind in ("exp_map", "swing_twist"):  # clear of where they are singular
         start = 0.3 * start / max(1.0, float(np.linalg.norm(start)))
     q = np.array([skeleton.integrate(start, t * way) for t in range(30)])

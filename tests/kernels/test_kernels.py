@@ -16,15 +16,17 @@ from numba import types
 from numba.core.errors import NumbaError
 
 from exactik import DirectionGoal, FrameGoal, MarkerGoal, Problem, Skeleton
+from exactik.compile import _jit, jit, jit_forceinline
+from exactik.compile._jit import PACKAGES
 from exactik.kernels.calculus import dense
 from exactik.kernels.calculus import evaluate as kernel
-from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, GRADIENT, VALUE
 from exactik.kernels.calculus.workspace import Workspace, new_workspace
 from exactik.kernels.goals import clouds
+from exactik.kernels.goals.sums import EXACT, GAUSS_NEWTON, GRADIENT, VALUE
 from exactik.kernels.linear.ltdl import factor, solve
 from exactik.kernels.tree import fk, integrate
-from exactik.spatial import _jit, jit, jit_forceinline
 from exactik.typing import Array
+from tests.support.checkout import ROOT
 from tests.support.every_kernel import answers
 from tests.support.models import configuration
 from tests.support.problems import assert_same, make_pose_and_goals, menagerie, quantities
@@ -177,10 +179,10 @@ def test_an_edit_to_any_compiled_file_changes_the_stamp(
 ):
     """One stamp over both folders: a kernel is compiled again when what it calls has changed."""
     package = Path(_jit.__file__).parent.parent
-    for folder in ("spatial", "kernels"):
+    for folder in PACKAGES:
         shutil.copytree(package / folder, tmp_path / folder)
-    monkeypatch.setattr(_jit, "__file__", str(tmp_path / "spatial" / "_jit.py"))
-    files = sorted([*(tmp_path / "spatial").rglob("*.py"), *(tmp_path / "kernels").rglob("*.py")])
+    monkeypatch.setattr(_jit, "__file__", str(tmp_path / "compile" / "_jit.py"))
+    files = sorted(tmp_path.rglob("*.py"))
     assert len(files) > 30
     stamps = [_jit._stamp()]
     assert _jit._stamp() == stamps[0]
@@ -284,10 +286,10 @@ def test_without_compilation_the_numbers_are_the_same():
             sys.executable,
             "-W",
             "error",
-            str(Path(__file__).parents[1] / "support" / "every_kernel.py"),
+            str(ROOT / "tests" / "support" / "every_kernel.py"),
         ],
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-        cwd=Path(__file__).parents[2],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,

@@ -21,7 +21,7 @@ from exactik import (
     Skeleton,
     human,
 )
-from exactik.check import oracle
+from exactik.lab.check import oracle
 from exactik.typing import Array
 from tests.support.models import configuration, random_rotation
 from tests.support.problems import (

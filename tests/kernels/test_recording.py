@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
+from exactik.kernels.goals.sums import EXACT, GAUSS_NEWTON
 from exactik.kernels.linear.variances import new_variance_scratch
 from exactik.kernels.recording.error_bars import estimate_standard_deviations
 from exactik.kernels.recording.frames import TUKEY_HUBER_SHARE
 from exactik.kernels.recording.sequence import evaluate_frames
-from exactik.tracking import (
+from exactik.recordings.tracking import (
     LOSS_KINDS,
     TrackingProblem,
     follow_branch,

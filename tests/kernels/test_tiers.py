@@ -12,16 +12,14 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik import precompile
+from exactik.compile import has_machine_code, interpret
+from exactik.kernels import MAX_INTERPRETED_POSES, compiled_or_interpreted, tiers
 from exactik.kernels.calculus import evaluate as calculus
 from exactik.kernels.descent.starts import solve_problems
 from exactik.kernels.tree import fk
-from exactik.precompile._parts import _one_at_a_time
+from exactik.recordings import precompile
+from exactik.recordings.precompile import one_at_a_time
 from exactik.solvers import CCD, Auto, LevenbergMarquardt, Method, Newton
-from exactik.spatial import _tiers as tiers
-from exactik.spatial import runnable
-from exactik.spatial._interpreter import interpret
-from exactik.spatial._jit import has_machine_code
 
 pytestmark = pytest.mark.skipif(
     not hasattr(calculus.evaluate, "py_func"), reason="nothing is compiled here at all"
@@ -34,9 +32,9 @@ with event.install_recorder("numba:compile") as compiled:
     figure = ik.human()
     result = ik.solve(figure, [ik.MarkerGoal("LFIN", (0.4, 0.3, 1.2))])
     figure.forward(result.q), figure.jacobian(result.q, "l_hand"), result.certificate
-from exactik.spatial import _tiers
-[compiler] = _tiers._compilers
-assert compiler.poll() is None and compiler.args[1:] == ["-m", "exactik.precompile"]
+from exactik.kernels import tiers
+[compiler] = tiers._compilers
+assert compiler.poll() is None and compiler.args[1:] == ["-m", "exactik.recordings.precompile"]
 compiler.kill()
 print(len(compiled.buffer), result.status)
 print(*result.q)
@@ -83,17 +81,17 @@ def test_a_first_pose_compiles_nothing_and_is_the_same(tmp_path: Path):
 
 
 def test_calls_are_interpreted_until_the_compiler_is_done(compiler: FakeCompiler):
-    assert runnable(calculus.evaluate) is not calculus.evaluate
-    assert runnable(calculus.evaluate) is runnable(calculus.evaluate)
+    assert compiled_or_interpreted(calculus.evaluate) is not calculus.evaluate
+    assert compiled_or_interpreted(calculus.evaluate) is compiled_or_interpreted(calculus.evaluate)
     compiler.code = 0
-    assert runnable(calculus.evaluate) is calculus.evaluate
-    assert runnable(fk.forward_kinematics_batch) is fk.forward_kinematics_batch
+    assert compiled_or_interpreted(calculus.evaluate) is calculus.evaluate
+    assert compiled_or_interpreted(fk.forward_kinematics_batch) is fk.forward_kinematics_batch
 
 
 def test_long_work_waits_for_machine_code(compiler: FakeCompiler):
     batch = fk.forward_kinematics_batch
-    assert runnable(batch, tiers.MAX_INTERPRETED_POSES) is not batch
-    assert runnable(batch, tiers.MAX_INTERPRETED_POSES + 1) is batch
+    assert compiled_or_interpreted(batch, MAX_INTERPRETED_POSES) is not batch
+    assert compiled_or_interpreted(batch, MAX_INTERPRETED_POSES + 1) is batch
 
 
 @pytest.mark.parametrize("reason", ["asked not to", "cached", "no cache", "embedded"])
@@ -106,7 +104,7 @@ def test_no_call_is_interpreted(
         monkeypatch.setattr(sys, "executable", "/opt/blender/blender")
     else:
         monkeypatch.setattr(tiers, "is_cached", lambda kernel: reason == "cached" or None)
-    assert runnable(calculus.evaluate) is calculus.evaluate
+    assert compiled_or_interpreted(calculus.evaluate) is calculus.evaluate
     assert tiers._compilers == []
 
 
@@ -154,10 +152,10 @@ def test_of_several_processes_one_compiles(capsys: pytest.CaptureFixture[str]):
     entered = threading.Event()
 
     def enter() -> None:
-        with _one_at_a_time("a test"):
+        with one_at_a_time("a test"):
             entered.set()
 
-    with _one_at_a_time("a test"):
+    with one_at_a_time("a test"):
         thread = threading.Thread(target=enter)
         thread.start()
         assert not entered.wait(0.2)

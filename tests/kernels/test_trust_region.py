@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exactik import Bone, Joint, MarkerGoal, Problem, Skeleton, human
+from exactik.compile import jit
 from exactik.kernels.calculus.evaluate import evaluate_in_layout
-from exactik.kernels.calculus.sums import EXACT
 from exactik.kernels.calculus.workspace import new_workspace
 from exactik.kernels.descent.coordinate_descent import minimise_over_angle
 from exactik.kernels.descent.saddles import FLAT_CURVATURE, negative_curvature_direction
 from exactik.kernels.descent.starts import wrap_angles_into_limits
 from exactik.kernels.descent.state import DAMPING, STEP_NORM, TRUST_RADIUS
+from exactik.kernels.descent.trust_region import trust_region_step
+from exactik.kernels.goals.sums import EXACT
 from exactik.kernels.linear.articulated import JOINT_BLOCKS, WHOLE_ROWS
-from exactik.kernels.linear.trust_region import trust_region_step
-from exactik.spatial import jit
 from exactik.typing import Array
 from tests.support.models import bushy_tree, configuration, serial_chain
 from tests.support.problems import menagerie

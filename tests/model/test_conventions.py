@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import exactik as ik
+from exactik.errors import GoalError, ModelError, NonFiniteError, ShapeError, UnknownNameError
 from exactik.model import EULER_ORDERS
 from exactik.spatial import axis_rotation, exp_rotation, log_rotation, matrix_from_wxyz
 from exactik.typing import Array
+from tests.support.checkout import DOCS
 from tests.support.models import EVERY_JOINT, chain_of, configuration, planar_arm
 
-PAGE = Path(__file__).parents[2] / "docs" / "conventions.md"
+PAGE = DOCS / "conventions.md"
 QUARTER = np.pi / 2
 
 
@@ -239,7 +240,7 @@ def test_row_13_limits_are_per_dof_and_no_part_of_the_cost():
     assert soft.cost(outside) == pytest.approx(off.cost(outside) + 0.5 * 0.3**2, abs=1e-15)
     np.testing.assert_array_equal(hard.upper, skeleton.upper)
     assert not np.isfinite([soft.lower, soft.upper, off.lower, off.upper]).any()
-    with pytest.raises(ik.ModelError, match="quaternion"):
+    with pytest.raises(ModelError, match="quaternion"):
         ik.Joint.free("quaternion", limits=[(-1, 1)] * 6)
 
 
@@ -461,18 +462,18 @@ def test_row_25_what_a_problem_is_made_of_is_finite(bad: float):
         ),
         (lambda: ik.Skeleton.build("s", [ik.Bone("b", offset=(0, 0, bad))]), "offset of bone 'b'"),
     ):
-        with pytest.raises(ik.NonFiniteError, match=re.escape(argument)):
+        with pytest.raises(NonFiniteError, match=re.escape(argument)):
             call()
 
 
 def test_row_26_misuse_is_an_exactik_error_and_an_ordinary_one():
     arm = planar_arm()
     for call, error, kind, message in (
-        (lambda: arm.jacobian((0, 0), "lowr"), ik.UnknownNameError, KeyError, "'lower'"),
-        (lambda: arm.forward((0, 0, 0)), ik.ShapeError, ValueError, "(…, 2)"),
-        (lambda: arm.forward((0, np.nan)), ik.NonFiniteError, ValueError, "finite"),
-        (lambda: ik.Joint.revolute((1, 1, 0)), ik.ModelError, ValueError, "unit vector"),
-        (lambda: ik.Problem(arm, []), ik.GoalError, ValueError, "at least one"),
+        (lambda: arm.jacobian((0, 0), "lowr"), UnknownNameError, KeyError, "'lower'"),
+        (lambda: arm.forward((0, 0, 0)), ShapeError, ValueError, "(…, 2)"),
+        (lambda: arm.forward((0, np.nan)), NonFiniteError, ValueError, "finite"),
+        (lambda: ik.Joint.revolute((1, 1, 0)), ModelError, ValueError, "unit vector"),
+        (lambda: ik.Problem(arm, []), GoalError, ValueError, "at least one"),
     ):
         with pytest.raises(error, match=re.escape(message)) as caught:
             call()

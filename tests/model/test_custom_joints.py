@@ -11,8 +11,9 @@ import pytest
 
 import exactik as ik
 from exactik.errors import ModelError, UnknownNameError
-from exactik.functions import Constant, CubicSpline, Linear, Product, Sine
 from exactik.kernels.tree.packed import AXES, CUSTOM
+from exactik.model import JointAxis
+from exactik.model.functions import Constant, CubicSpline, Linear, Product, Sine
 from exactik.typing import Array
 
 
@@ -166,7 +167,7 @@ def test_coordinates_of_a_custom_joint_are_found_from_its_motion(seed: int):
 def test_what_cannot_be_said_is_refused():
     one = [ik.Bone("a", joint=ik.Joint.revolute()), ik.Bone("b", joint=ik.Joint.quaternion())]
     with pytest.raises(ModelError, match="takes 1 coordinates, not 2"):
-        ik.JointAxis("x", Linear(), ("a", "b"))
+        JointAxis("x", Linear(), ("a", "b"))
     with pytest.raises(ModelError, match="4 turns; expected three at most"):
         ik.Joint.custom(turns=[("x", None, "a")] * 4)
     with pytest.raises(ModelError, match="the axes of the joint use a"):

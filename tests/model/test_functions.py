@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from exactik.errors import ModelError
-from exactik.functions import (
+from exactik.model.functions import (
     Constant,
     CoordinateFunction,
     CubicSpline,

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exactik.check import oracle
 from exactik.errors import NonFiniteError, ShapeError, UnknownNameError
+from exactik.lab.check import oracle
 from exactik.model import (
     Bone,
     Frame,

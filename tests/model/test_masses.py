@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.calibration.fitting._scaled_skeleton import make_scaled_skeleton
-from exactik.errors import FileWarning
-from exactik.model import BoneMass
+from exactik.errors import FileWarning, ModelError, UnknownNameError
+from exactik.model import BoneMass, Pose
+from exactik.recordings.calibration.fitting import make_scaled_skeleton
 from tests.support.real_robots import find_robot
 from tests.support.visuals import make_boxed_arm
 
@@ -66,12 +66,12 @@ def test_masses_go_where_a_skeleton_goes(tmp_path: Path):
 
 def test_what_makes_no_sense_is_refused():
     figure = ik.hand()
-    with pytest.raises(ik.ModelError, match="no masses"):
+    with pytest.raises(ModelError, match="no masses"):
         _ = figure.forward(figure.neutral()).center_of_mass
     for bad in (-1.0, float("nan"), float("inf")):
-        with pytest.raises(ik.ModelError, match="mass of bone"):
+        with pytest.raises(ModelError, match="mass of bone"):
             figure.with_masses({"palm": BoneMass(bad)})
-    with pytest.raises(ik.UnknownNameError, match="nose"):
+    with pytest.raises(UnknownNameError, match="nose"):
         figure.with_masses({"nose": BoneMass(1.0)})
     assert figure.with_masses({"palm": BoneMass(0.0)}).masses == {}
 
@@ -117,7 +117,7 @@ def test_re_rooting_keeps_the_centre_of_mass_and_the_look():
         assert pickle.loads(pickle.dumps(moved)).visuals.vertex_count == moved.visuals.vertex_count
 
 
-def see(pose: ik.Pose) -> list[np.ndarray]:
+def see(pose: Pose) -> list[np.ndarray]:
     return pose.skeleton.visuals.compute_vertices(
         pose.skeleton.bone_names, pose.positions, pose.rotations
     )
@@ -190,9 +190,9 @@ def test_a_calibrated_figure_keeps_its_masses_and_their_places_on_its_bones():
     assert sum(entry.mass for entry in weighed.masses.values()) == pytest.approx(60.0)
     assert weighed.masses["l_thigh"].mass == pytest.approx(0.1416 * 60.0)
     for bad in (0.0, -1.0, float("nan")):
-        with pytest.raises(ik.ModelError, match="total mass"):
+        with pytest.raises(ModelError, match="total mass"):
             grown.with_total_mass(bad)
-    with pytest.raises(ik.ModelError, match="no masses"):
+    with pytest.raises(ModelError, match="no masses"):
         ik.hand().with_total_mass(1.0)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from exactik import Goal, PostureGoal, Problem, Skeleton, SoftLimitGoal
-from exactik.check import random_problem, random_skeleton
+from exactik.lab.check import random_problem, random_skeleton
 from exactik.typing import Array
 from tests.support.models import EVERY_JOINT, configuration, skeletons
 from tests.support.problems import goals_of_every_kind, worst_difference

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from exactik.check import random_coordinates, random_skeleton
-from exactik.check.oracle import evaluate, forward, point_jacobian
 from exactik.goals import PositionGoal
+from exactik.lab.check import random_coordinates, random_skeleton
+from exactik.lab.check.oracle import evaluate, forward, point_jacobian
 from exactik.model import EULER_ORDERS, Bone, Joint, Skeleton
 from exactik.spatial import matrix_from_wxyz
 from exactik.typing import Array

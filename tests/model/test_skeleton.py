@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exactik.check import oracle
 from exactik.errors import (
     CoordinateError,
     ExactikError,
@@ -20,6 +19,7 @@ from exactik.errors import (
     ShapeError,
     UnknownNameError,
 )
+from exactik.lab.check import oracle
 from exactik.model import EULER_ORDERS, Bone, Joint, Skeleton, human
 from exactik.spatial import axis_rotation, exp_rotation, matrix_from_wxyz
 from tests.support.models import (

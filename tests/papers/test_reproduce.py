@@ -15,11 +15,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from exactik.cli import main
-from exactik.cli._app import app
+from exactik.cli import app, main
 from exactik.errors import ExactikError, FileError, UnknownNameError
 from exactik.goals import PositionGoal
-from exactik.landscape import compute_landscape, find_basins
+from exactik.lab.landscape import compute_landscape, find_basins
 from exactik.model import human
 from exactik.problem import Problem
 from exactik.solvers import solve
@@ -85,6 +84,7 @@ def shown(folder: Path) -> list[list[list[str]]]:
 # --- what is written
 
 
+@pytest.mark.full
 def test_the_page_shows_the_cells_of_the_files(written: tuple[Path, list[Section]]):
     folder, sections = written
     page = [own for section in sections for own in section.tables if own.table.shown]
@@ -194,6 +194,7 @@ def test_without_the_papers_the_command_says_how_to_install_them(monkeypatch: py
         main()
 
 
+@pytest.mark.full
 def test_the_command_answers_in_json(tmp_path: Path):
     result = run_command("reproduce", "fig2", "-o", str(tmp_path), "--json")
     answer = json.loads(result.stdout)
@@ -222,6 +223,7 @@ def test_the_protocol_of_the_paper(recording: Recording):
     assert 150.0 < height < 190.0  # centimetres
 
 
+@pytest.mark.full
 def test_table_4_of_a_short_take(recording: Recording, tmp_path: Path):
     (take,) = recording.takes.values()
     few = {name: getattr(take, name)[:25] for name in ("q", "markers", "offsets")}

@@ -32,6 +32,7 @@ def nothing(done: int, total: int) -> None:
     assert 0 <= done <= total
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("way", WAYS)
 def test_all_ways_lead_to_the_jacobian(way: str):
     for figure, bone in ((ik.human(), "l_hand"), (chain(5), "b4")):

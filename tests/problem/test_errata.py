@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from exactik import MarkerGoal, PositionGoal, Problem
-from exactik.check import random_coordinates
-from exactik.check.oracle import evaluate, forward, point_jacobian
+from exactik.lab.check import random_coordinates
+from exactik.lab.check.oracle import evaluate, forward, point_jacobian
 from exactik.model import EULER_ORDERS, Bone, Joint, Skeleton
 from exactik.spatial import axis_rotation, exp_rotation, log_rotation, skew
 from exactik.typing import Array

@@ -13,24 +13,20 @@ import pytest
 
 from exactik import (
     Bone,
-    CoordinateError,
-    GoalError,
     Joint,
     MarkerGoal,
-    NonFiniteError,
     OrientationGoal,
     PoseGoal,
     PositionGoal,
     PostureGoal,
     Problem,
-    ShapeError,
     Skeleton,
     SoftLimitGoal,
-    UnknownNameError,
     UsageError,
     check_derivatives,
     human,
 )
+from exactik.errors import CoordinateError, GoalError, NonFiniteError, ShapeError, UnknownNameError
 from exactik.typing import Array
 from tests.support.models import EVERY_JOINT, chain_of, configuration, planar_arm
 from tests.support.problems import (

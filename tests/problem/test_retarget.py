@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import ArrayLike
 
 import exactik as ik
+from exactik.errors import GoalError, NonFiniteError, ShapeError, UnknownNameError
 from exactik.goals import pack_batch_targets
 from exactik.typing import Array
 from tests.support.models import configuration, planar_arm, random_rotation
@@ -250,19 +251,19 @@ def test_targets_are_copied_and_goals_made_when_asked() -> None:
 
 
 MISUSE: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
-    "nothing": ({}, ik.GoalError, "no targets were given; name at least one goal"),
-    "unknown": ({"palte": np.eye(4)}, ik.UnknownNameError, "did you mean 'plate'"),
-    "posture": ({"posture": np.zeros(3)}, ik.GoalError, "has no target to set"),
-    "own goal": ({"away": np.zeros(3)}, ik.GoalError, "is a Range, which has no target to set"),
-    "shape": ({"plate": np.eye(3)}, ik.ShapeError, "has shape (3, 3); expected (4, 4)"),
-    "a batch": ({"ROOT0": np.zeros((5, 3))}, ik.ShapeError, "has shape (5, 3); expected (3"),
-    "a number": ({"ROOT0": 0.0}, ik.ShapeError, "has shape (); expected (3"),
-    "words": ({"ROOT0": "here"}, ik.ShapeError, "which is no array of real numbers"),
-    "not finite": ({"ROOT0": [0, np.inf, 0]}, ik.NonFiniteError, "'ROOT0'"),
-    "no direction": ({"plate.direction": [0, 0, 0]}, ik.GoalError, "is the zero vector"),
-    "mirror": ({"shift.orientation": -np.eye(3)}, ik.GoalError, "not a rotation matrix"),
-    "sheared": ({"plate": np.tri(4).T}, ik.GoalError, "not a rotation matrix"),
-    "projective": ({"plate": np.ones((4, 4))}, ik.GoalError, "not a rigid transform"),
+    "nothing": ({}, GoalError, "no targets were given; name at least one goal"),
+    "unknown": ({"palte": np.eye(4)}, UnknownNameError, "did you mean 'plate'"),
+    "posture": ({"posture": np.zeros(3)}, GoalError, "has no target to set"),
+    "own goal": ({"away": np.zeros(3)}, GoalError, "is a Range, which has no target to set"),
+    "shape": ({"plate": np.eye(3)}, ShapeError, "has shape (3, 3); expected (4, 4)"),
+    "a batch": ({"ROOT0": np.zeros((5, 3))}, ShapeError, "has shape (5, 3); expected (3"),
+    "a number": ({"ROOT0": 0.0}, ShapeError, "has shape (); expected (3"),
+    "words": ({"ROOT0": "here"}, ShapeError, "which is no array of real numbers"),
+    "not finite": ({"ROOT0": [0, np.inf, 0]}, NonFiniteError, "'ROOT0'"),
+    "no direction": ({"plate.direction": [0, 0, 0]}, GoalError, "is the zero vector"),
+    "mirror": ({"shift.orientation": -np.eye(3)}, GoalError, "not a rotation matrix"),
+    "sheared": ({"plate": np.tri(4).T}, GoalError, "not a rotation matrix"),
+    "projective": ({"plate": np.ones((4, 4))}, GoalError, "not a rigid transform"),
 }
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import approx_fprime, check_grad, minimize
 
 import exactik as ik
+from exactik.problem import ScipyProblem
 from exactik.typing import Array
 from tests.support.models import chain_of, configuration, gantry
 from tests.support.problems import goals_of_every_kind, menagerie, positive
@@ -176,7 +177,7 @@ def test_methods_without_bounds_reach_our_optimum(method: str, given: str | None
     assert np.linalg.norm(face.jac(theirs.x)) < 1e-4
 
 
-def minimise(face: ik.ScipyProblem, q: Array, method: str, **options: Any) -> Any:
+def minimise(face: ScipyProblem, q: Array, method: str, **options: Any) -> Any:
     return minimize(face.fun, q, jac=face.jac, method=method, **options)
 
 

@@ -8,16 +8,24 @@ import numpy as np
 import pytest
 
 import exactik as ik
+from exactik.lab.synthetic import simulate_performance
 from exactik.model import Joint
-from exactik.motion import Motion
-from exactik.retargeting import Retargeting, retarget
-from exactik.retargeting._copy_orientations import OTHER_WEIGHT, PART_WEIGHTS, TWIST_WEIGHT
-from exactik.retargeting._elbow_path import SWIVEL_ANGLES, _place_elbows, find_elbow_path
-from exactik.retargeting._hand_reach import find_hand_reach, measure_hand_places
-from exactik.retargeting._hands import _Arms
+from exactik.model.motion import Motion
+from exactik.retargeting import (
+    OTHER_WEIGHT,
+    PART_WEIGHTS,
+    SWIVEL_ANGLES,
+    TWIST_WEIGHT,
+    Arms,
+    Retargeting,
+    find_elbow_path,
+    find_hand_reach,
+    measure_hand_places,
+    place_elbows,
+    retarget,
+)
 from exactik.retargeting.body import find_limb
 from exactik.spatial import angle_between
-from exactik.synthetic import simulate_performance
 from tests.support.retargeting_figures import make_character, make_robot
 from tests.support.retargeting_judge import measure
 
@@ -109,7 +117,7 @@ def test_elbows_all_round_have_the_lengths_of_the_arm():
     shoulders = np.zeros((20, 3))
     angle = np.linspace(0.0, 3.0, 20)
     wrists = 0.5 * np.stack([np.cos(angle), np.sin(angle), 0.3 * np.sin(3.0 * angle)], axis=1)
-    elbows = _place_elbows(shoulders, wrists, 0.3, 0.25)
+    elbows = place_elbows(shoulders, wrists, 0.3, 0.25)
     assert elbows.shape == (20, SWIVEL_ANGLES, 3)
     np.testing.assert_allclose(np.linalg.norm(elbows, axis=2), 0.3)
     np.testing.assert_allclose(np.linalg.norm(elbows - wrists[:, None], axis=2), 0.25)
@@ -122,7 +130,7 @@ def test_elbows_all_round_have_the_lengths_of_the_arm():
 
 
 def test_an_elbow_of_a_wrist_that_is_too_far_is_on_the_way_to_it():
-    elbows = _place_elbows(np.zeros((1, 3)), np.array([(2.0, 0.0, 0.0)]), 0.3, 0.25)
+    elbows = place_elbows(np.zeros((1, 3)), np.array([(2.0, 0.0, 0.0)]), 0.3, 0.25)
     np.testing.assert_allclose(elbows, np.broadcast_to((0.3, 0.0, 0.0), elbows.shape), atol=1e-12)
 
 
@@ -164,7 +172,7 @@ def test_an_elbow_comes_back_to_the_copied_arm(walked: Retargeting, fixed: bool)
 def test_an_arm_that_is_spread_leaves_the_other_as_it_is(whirled: Retargeting):
     """Both are off their places here, and only one of them jumps."""
     figure, good = whirled.target_figure, whirled.motion.q
-    skeleton, arms = figure.skeleton, _Arms(whirled.source_body, figure, 1)
+    skeleton, arms = figure.skeleton, Arms(whirled.source_body, figure, 1)
     q = good.copy()
     column = {name: int(skeleton.plain_q[k]) for k, name in enumerate(skeleton.dof_names)}
     q[:, column["r_forearm.rz"]] += 0.3

@@ -14,7 +14,7 @@ import pytest
 
 import exactik as ik
 from exactik.io import find_skeleton_beside
-from exactik.motion import Motion
+from exactik.model.motion import Motion
 from exactik.retargeting import retarget
 from tests.support.retargeting_judge import Measured, measure, share_of_stances_held
 

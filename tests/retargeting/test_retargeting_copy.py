@@ -10,19 +10,21 @@ import numpy as np
 import pytest
 
 import exactik as ik
+from exactik.anatomy import describe_body
 from exactik.model import Joint
-from exactik.motion import Motion
+from exactik.model.motion import Motion
 from exactik.retargeting import (
     BonePair,
     Correspondence,
-    find_anatomy,
+    PartsCopy,
+    copy_orientations,
     load_mapping,
+    make_correspondence,
+    make_target_figure,
+    prepare_source,
     retarget,
     save_mapping,
 )
-from exactik.retargeting._bodies import make_target_figure, prepare_source
-from exactik.retargeting._copy_orientations import _PartsCopy, copy_orientations
-from exactik.retargeting._correspondence import make_correspondence
 from exactik.spatial import angle_between, axis_rotation
 from exactik.typing import Array
 from tests.support.retargeting_figures import make_character, make_robot
@@ -33,8 +35,8 @@ HUMAN = ik.human()
 def match(target: ik.Skeleton) -> Correspondence:
     """Return which bone of a figure takes over which of the human."""
     return make_correspondence(
-        find_anatomy(HUMAN, HUMAN.neutral()),
-        find_anatomy(target, target.neutral()),
+        describe_body(HUMAN, HUMAN.neutral()),
+        describe_body(target, target.neutral()),
         HUMAN.forward(HUMAN.neutral()).positions,
         target.forward(target.neutral()).positions,
     )
@@ -200,7 +202,7 @@ def test_when_a_limb_begins_anew_from_rest(costs: list[float], tried: int, taken
     arm = {"l_upper_arm", "l_forearm", "l_wrist", "l_hand"}
     turn = np.broadcast_to(axis_rotation("x", 0.1), (2, 3, 3))
     pair = BonePair("left_hand", "left_hand", "l_hand", "l_hand")
-    copy = _PartsCopy(figure, arm, [(pair, turn)], {}, None)
+    copy = PartsCopy(figure, arm, [(pair, turn)], {}, None)
     solver = FakeSolver(costs)
     copy.solver = solver  # pyright: ignore[reportAttributeAccessIssue]
     before = HUMAN.neutral() + 0.01

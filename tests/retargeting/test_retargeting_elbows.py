@@ -5,17 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from exactik.retargeting import Retargeting, retarget
-from exactik.retargeting._elbow_path import (
-    _ArmSearch,
-    _choose_candidates,
-    _extract_arm,
-    _find_elbow_circle,
+from exactik.lab.synthetic import simulate_performance
+from exactik.retargeting import (
+    ArmSearch,
+    Retargeting,
+    choose_candidates,
+    extract_arm,
+    find_elbow_circle,
+    measure_hand_places,
+    retarget,
 )
-from exactik.retargeting._hand_reach import measure_hand_places
 from exactik.retargeting.body import find_limb
 from exactik.spatial import axis_rotation
-from exactik.synthetic import simulate_performance
 from exactik.typing import Array
 from tests.support.retargeting_figures import make_robot
 
@@ -35,10 +36,10 @@ def test_candidates_have_their_wrist_in_place_and_their_elbow_where_limits_let_i
     limb = find_limb(figure, "left_arm")
     pose = figure.skeleton.forward(q)
     places = measure_hand_places(walked.source_body, figure, pose)["left"].target
-    arm, moves = _extract_arm(figure, limb)
+    arm, moves = extract_arm(figure, limb)
     own = q[:, moves]
-    circle, wrists = _find_elbow_circle(figure, limb, "left", q, places)
-    search = _ArmSearch(figure, limb, "left", arm, arm.forward(own).rotations, 1)
+    circle, wrists = find_elbow_circle(figure, limb, "left", q, places)
+    search = ArmSearch(figure, limb, "left", arm, arm.forward(own).rotations, 1)
     candidates, misses = search.sweep(own, own, circle, wrists, 0.001)
     assert np.percentile(misses, 75) < 15e-6
     elbow = figure.anatomy.parts["left_forearm"].start
@@ -70,7 +71,7 @@ def choose(
     copied = make_candidates([[wanted]] * len(angles))[:, 0]
     moved = nothing if coordinates is None else np.array(coordinates)
     off = nothing if misses is None else np.array(misses)
-    return _choose_candidates(off, turned, moved[..., None], copied).tolist()
+    return choose_candidates(off, turned, moved[..., None], copied).tolist()
 
 
 def test_the_arm_turns_least():

@@ -8,12 +8,20 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.motion import Motion
-from exactik.retargeting import BodyFigure, Contact, ContactOptions, SourceBody
-from exactik.retargeting._bodies import make_target_figure, prepare_source
-from exactik.retargeting._feet import _shift_root, find_stances, place_feet
+from exactik.lab.synthetic import simulate_performance
+from exactik.model.motion import Motion
+from exactik.retargeting import (
+    BodyFigure,
+    Contact,
+    ContactOptions,
+    SourceBody,
+    find_stances,
+    make_target_figure,
+    place_feet,
+    prepare_source,
+    shift_root,
+)
 from exactik.spatial import angle_between, axis_rotation
-from exactik.synthetic import simulate_performance
 from exactik.typing import Array
 
 HUMAN = ik.human()
@@ -128,7 +136,7 @@ def test_roots_are_shifted_up_in_their_own_axes():
     )
     for skeleton in (HUMAN, turned):
         q = np.tile(skeleton.neutral(), (2, 1))
-        moved = skeleton.forward(_shift_root(skeleton, q, np.array((0.0, 0.1)))).positions
+        moved = skeleton.forward(shift_root(skeleton, q, np.array((0.0, 0.1)))).positions
         change = moved - skeleton.forward(q).positions
         np.testing.assert_allclose(change[0], 0.0, atol=1e-12)
         np.testing.assert_allclose(
@@ -136,4 +144,4 @@ def test_roots_are_shifted_up_in_their_own_axes():
         )
     fixed = HUMAN.with_bones([replace(HUMAN.bones[0], joint=ik.Joint.fixed()), *HUMAN.bones[1:]])
     q = fixed.neutral()[None]
-    assert _shift_root(fixed, q, np.array([0.1])) is q
+    assert shift_root(fixed, q, np.array([0.1])) is q

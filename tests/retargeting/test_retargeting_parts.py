@@ -9,24 +9,29 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.motion import Motion, Segment
-from exactik.retargeting import ContactOptions, find_body_up, find_contacts, load_mapping
-from exactik.retargeting._bends import MAX_EXTENSION, bend_at_least, limit_extension, lower_hips
-from exactik.retargeting._bodies import (
-    _name_up_axis,
-    make_target_figure,
-    prepare_source,
-    prepare_target,
-)
-from exactik.retargeting._contacts import find_ground_level, trim_pivots
-from exactik.retargeting._copy_orientations import _find_restarts
-from exactik.retargeting._foot_plan import plan_foot
-from exactik.retargeting._jumps import (
+from exactik.anatomy import find_body_up
+from exactik.errors import ModelError
+from exactik.model.motion import Motion, Segment
+from exactik.retargeting import (
+    MAX_EXTENSION,
+    ContactOptions,
+    bend_at_least,
+    find_contacts,
+    find_ground_level,
     find_jump_frames,
     find_limb_jumps,
+    find_restarts,
+    limit_extension,
+    load_mapping,
+    lower_hips,
+    make_target_figure,
     measure_trunk_steps,
+    plan_foot,
+    prepare_source,
+    prepare_target,
     spread_jumps,
     spread_limb_jumps,
+    trim_pivots,
 )
 from exactik.retargeting.body import Limb
 from exactik.spatial import axis_rotation
@@ -111,7 +116,7 @@ def test_a_pivot_on_the_ball_lets_the_heel_go(angle: float, trimmed: bool):
 def test_frames_after_a_cut_are_begun_anew(step: float, restarts: list[int]):
     turned = axis_rotation("x", np.where(np.arange(10) < 6, 0.0, step))
     still = np.broadcast_to(np.eye(3), (10, 3, 3))
-    assert np.flatnonzero(_find_restarts([still, turned])).tolist() == [0, *restarts]
+    assert np.flatnonzero(find_restarts([still, turned])).tolist() == [0, *restarts]
 
 
 # --- feet, limbs, jumps
@@ -234,8 +239,10 @@ def test_a_jump_is_spread_over_two_fifths_of_a_second():
 
 @pytest.mark.parametrize(("lean", "up"), [(20.0, "z"), (30.0, None)])
 def test_how_upright_a_body_tells_which_axis_is_up(lean: float, up: str | None):
-    angle = np.radians(lean)
-    assert _name_up_axis(np.array((0.0, np.sin(angle), np.cos(angle)))) == up
+    root, *others = ik.human().bones
+    leaning = replace(root, pre=axis_rotation("x", np.radians(lean)))
+    figure = ik.Skeleton.build("leaning", [leaning, *others])
+    assert find_body_up(Motion(figure, figure.neutral()[None], 30.0)) == up
 
 
 def test_a_fixed_root_becomes_free_and_no_other():
@@ -244,9 +251,9 @@ def test_a_fixed_root_becomes_free_and_no_other():
     assert (freed.bones[0].joint.kind, up) == ("free", "z")
     assert prepare_target(ik.human(), {}, None)[0] == ik.human()
     hinge = replace(robot.bones[0], joint=ik.Joint.revolute("z"))
-    with pytest.raises(ik.ModelError, match="moves, but not freely"):
+    with pytest.raises(ModelError, match="moves, but not freely"):
         prepare_target(robot.with_bones([hinge, *robot.bones[1:]]), {}, None)
-    with pytest.raises(ik.ModelError, match="several roots"):
+    with pytest.raises(ModelError, match="several roots"):
         prepare_target(robot.with_bones([*robot.bones, ik.Bone("ball")]), {}, None)
 
 

@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 from exactik.errors import UsageError
-from exactik.motion import Motion
-from exactik.report import render_retargeting_report
-from exactik.report.retargeting._measures import measure_retargeting
-from exactik.report.retargeting._scene import compose_pair
+from exactik.lab.synthetic import simulate_performance
+from exactik.model.motion import Motion
 from exactik.retargeting import Retargeting, retarget
-from exactik.synthetic import simulate_performance
+from exactik.studio.report import render_retargeting_report
+from exactik.studio.report.retargeting import compose_pair, measure_retargeting
 from tests.support.browser import chromium
 from tests.support.fuzz_player import READY, check_page, open_in_browser
 from tests.support.retargeting_figures import make_character

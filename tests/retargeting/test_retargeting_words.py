@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import exactik as ik
+from exactik.lab.synthetic import simulate_performance
 from exactik.retargeting import Retargeting, retarget
-from exactik.synthetic import simulate_performance
 from tests.support.retargeting_figures import make_robot
 
 ELBOW = "left_forearm_yaw_link.rz"

@@ -175,6 +175,8 @@ def test_page():
     frames = [FigureScore("exactik, a call a frame", "1.0", 300, 1.9, 50, 60, 5, 1.0)]
     tool = Tool("quick", "quick", "quick", ("quick",), "Its defaults.", frozenset({"arm"}))
     page = format_page(Results([tool], {"Panda": scores}, {"Take": (frames, frames)}))
-    assert "(0.2 ms): quick (0.1); a tie: nobody" in page
-    assert "* **quick** 1.0 (`benchmarks/peers/adapters/with_quick.py`): Its defaults." in page
-    assert "than exactik, a call a frame (60 %): nobody" in page
+    assert "0.2 ms (less: quick (0.1); a tie: nobody)" in page
+    assert "say what each tool was given: quick 1.0.\n" in page
+    whole = format_page(Results([tool], {"Panda": scores}, {}), every_table=True)
+    assert "* **quick** 1.0 (`benchmarks/peers/adapters/with_quick.py`): Its defaults." in whole
+    assert "exactik, a call a frame 60 % (more: nobody)" in page

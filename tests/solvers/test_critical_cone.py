@@ -9,10 +9,15 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.solvers._certificate import compute_flat_curvature, find_held_dofs, make_certificate
-from exactik.solvers._critical_cone import find_descent_in_cone
-from exactik.solvers._goal_errors import compute_goal_errors
-from exactik.solvers._view import Place, View
+from exactik.solvers import (
+    Iterate,
+    View,
+    compute_flat_curvature,
+    compute_goal_errors,
+    find_active_dofs,
+    find_descent_in_cone,
+    make_certificate,
+)
 from exactik.typing import Array, IntArray
 from tests.support.models import gantry
 from tests.support.solver_problems import planar_chain
@@ -165,15 +170,15 @@ def test_what_counts_as_flat() -> None:
 def test_what_counts_as_a_push(push: float, slope: float, held: bool) -> None:
     """1e-9 of the scale of the dof, or ten times the gradient that is left."""
     problem = straight_arm(0.75)
-    place = Place(
+    place = Iterate(
         q=np.zeros(2),
         cost=0.5,
         gradient=np.array([3.0 * push, 0.0]),
-        held=np.array([True, False]),
-        slope=slope,
+        active=np.array([True, False]),
+        projected_gradient=slope,
         scale=np.array([3.0, 3.0]),
     )
-    assert find_held_dofs(problem, place).tolist() == [held, False]
+    assert find_active_dofs(problem, place).tolist() == [held, False]
 
 
 @pytest.mark.parametrize(("light", "rank"), [(3e-8, 3), (3e-9, 2)])

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import copy
+import signal
 import subprocess
 import sys
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
 
 import exactik as ik
+from exactik.kernels.descent import starts
 from exactik.solvers import (
+    BFGS,
+    CCD,
     Cancelled,
+    Method,
     Newton,
     _compiled_solve,
     count_problems_per_call,
     solve_until_stopped,
 )
 
-# Interrupts itself 0.3 s into each call, and prints how long the call went on after that.
+# Interrupts itself 0.3 s into each call. Were they not cut, the last two would go on for hours.
 SCRIPT = """
-import os, signal, threading, time
+import os, signal, threading
 import numpy as np
 import exactik as ik
 
@@ -38,33 +44,41 @@ calls = [
 ik.solve(problem, history=True), ik.solve(problem)
 ik.solve_batch(problem, {"r_hand": targets["r_hand"][:4]}, threads=2, starts=2)
 
-def interrupt():
-    global sent
-    sent = time.perf_counter()
-    os.kill(os.getpid(), signal.SIGINT)
-
 for call in calls:
-    timer = threading.Timer(0.3, interrupt)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     try:
         call()
         print("finished")
     except KeyboardInterrupt:
-        print(time.perf_counter() - sent)
+        print("interrupted")
 """
 
 
-def test_an_interrupt_stops_a_batch_and_a_search_within_half_a_second() -> None:
-    seconds: list[float] = []
-    for _ in range(3):  # on a machine that others use, the best of three
-        done = subprocess.run(
-            [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=300, check=True
-        )
-        seconds = [float(line) for line in done.stdout.split()]
-        assert len(seconds) == 3
-        if max(seconds) < 0.5:
-            break
-    assert max(seconds) < 0.5
+@pytest.mark.full
+def test_an_interrupt_stops_a_batch_and_a_search() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=300, check=True
+    )
+    assert done.stdout.split() == 3 * ["interrupted"]
+
+
+def test_an_interrupt_drops_the_calls_that_have_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    solve_problems: Any = starts.solve_problems
+    begun: list[int] = []
+
+    def interrupting(*arguments: object) -> None:
+        begun.append(len(begun))
+        if len(begun) == 3:
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        solve_problems(*arguments)
+
+    monkeypatch.setattr(starts, "solve_problems", interrupting)
+    problem = ik.Problem(ik.human(), ik.PositionGoal("r_hand", (0.4, 0.3, 1.2)))
+    targets = {"r_hand": np.random.default_rng(0).normal(size=(50_000, 3))}
+    with pytest.raises(KeyboardInterrupt):
+        ik.solve_batch(problem, targets, threads=2)
+    assert len(begun) < 100  # of 50,000 / 64
 
 
 @pytest.fixture
@@ -102,11 +116,11 @@ def test_a_call_takes_fewer_problems_the_more_they_may_cost() -> None:
     assert count_problems_per_call(problem, ik.Auto(), 100) < once
     assert count_problems_per_call(problem, ik.Auto(), 15_000) == 0
     assert count_problems_per_call(problem, Newton(max_iterations=10_000_000), 1) == 0
-    assert 0 < count_problems_per_call(problem, ik.CCD(), 1) < once
+    assert 0 < count_problems_per_call(problem, CCD(), 1) < once
 
 
-@pytest.mark.parametrize("method", [ik.Auto(), ik.BFGS()])
-def test_another_thread_can_cancel_a_solve(unreachable: ik.Problem, method: ik.Method) -> None:
+@pytest.mark.parametrize("method", [ik.Auto(), BFGS()])
+def test_another_thread_can_cancel_a_solve(unreachable: ik.Problem, method: Method) -> None:
     stop = threading.Event()
     stop.set()
     with pytest.raises(Cancelled):

@@ -18,8 +18,8 @@ import pytest
 from scipy.optimize import Bounds, minimize
 
 import exactik as ik
-from exactik.check import oracle, random_coordinates, random_skeleton
-from exactik.check import random_goals as goals_of_every_kind
+from exactik.lab.check import oracle, random_coordinates, random_skeleton
+from exactik.lab.check import random_goals as goals_of_every_kind
 from exactik.typing import Array
 
 Rng = np.random.Generator
@@ -193,6 +193,7 @@ def select_problem(problem: ik.Problem, targets: Mapping[str, Array], i: int) ->
     return problem.with_targets({name: value[i] for name, value in targets.items()})
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("figures", [20, pytest.param(100, marks=pytest.mark.slow)])
 def test_problems_with_active_limits(figures: int) -> None:
     """No limit is left by the last bit, and what is called converged is a constrained optimum.
@@ -225,6 +226,7 @@ def test_problems_with_active_limits(figures: int) -> None:
     assert optimal >= 0.999 * total, f"{optimal} of {total} are optimal"
 
 
+@pytest.mark.full
 def test_goals_of_every_kind_keep_limits_and_locks() -> None:
     """Coupled weights, goals in Python, locks: inside the limits, locks held, and an optimum."""
     count, optimal, untruthful = 150, 0, []
@@ -263,7 +265,7 @@ LONG = ("projected-cg", "jacobian-transpose")  # six seconds each
 
 @pytest.mark.parametrize(
     "solver",
-    [pytest.param(s, marks=[pytest.mark.slow] if s in LONG else []) for s in ik.solvers()],
+    [pytest.param(s, marks=[pytest.mark.slow] if s in LONG else []) for s in ik.list_solvers()],
 )
 def test_every_solver_stays_inside(solver: str) -> None:
     """Whatever the method, and however it ends."""

@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from exactik.solvers._critical_cone import find_descent_in_cone
+from exactik.solvers import find_descent_in_cone
 from exactik.typing import Array
 
 FLAT = 1e-6

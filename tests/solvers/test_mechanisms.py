@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.functions import Constant, Linear
+from exactik.model.functions import Constant, Linear
 from tests.support.mechanisms import gripper, legs, random_pose
 from tests.support.robot_files import mujoco, write
 
@@ -22,7 +22,7 @@ def marker_problem(skeleton: ik.Skeleton, q: np.ndarray) -> ik.Problem:
 SLOW = ("projected-gradient", "jacobian-transpose", "ccd")  # methods that take thousands of steps
 
 
-@pytest.mark.parametrize("solver", [name for name in ik.solvers() if name not in SLOW])
+@pytest.mark.parametrize("solver", [name for name in ik.list_solvers() if name not in SLOW])
 def test_every_method_finds_the_pose(solver: str):
     skeleton = legs()
     q = random_pose(skeleton, 1)

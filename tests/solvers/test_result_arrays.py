@@ -39,7 +39,8 @@ def test_a_part_of_a_batch_is_a_batch(batch: ik.BatchResult) -> None:
     part = batch[1:5:2]
     assert isinstance(part, ik.BatchResult) and len(part) == 2
     np.testing.assert_array_equal(part.q, batch.q[1:5:2])
-    np.testing.assert_array_equal(part.misses, batch.misses[1:5:2])
+    for name, errors in batch.goal_errors.items():
+        np.testing.assert_array_equal(part.goal_errors[name], errors[1:5:2])
     np.testing.assert_array_equal(part.targets["r_hand"], batch.targets["r_hand"][1:5:2])
     assert part.why == batch.why[1:5:2]
     assert part[0].why == batch[1].why

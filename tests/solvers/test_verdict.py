@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import ArrayLike
 
 import exactik as ik
+from exactik.solvers import Iterate, PythonMethod, Stepper, View
 from exactik.spatial import exp_rotation
 from tests.support.problems import Range
 
@@ -148,16 +149,16 @@ def test_starts_that_found_nothing() -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Idle(ik.PythonMethod):
+class Idle(PythonMethod):
     """A method that knows no step."""
 
     name = "idle"
     control: float = field(default=0.0, init=False)
 
-    def stepper(self, view: ik.View) -> ik.Stepper:
+    def stepper(self, view: View) -> Stepper:
         return self  # pyright: ignore[reportReturnType]
 
-    def step(self, place: ik.Place) -> ik.Place | None:
+    def step(self, place: Iterate) -> Iterate | None:
         return None
 
 
@@ -207,7 +208,7 @@ def test_goal_of_a_users_own() -> None:
 
 
 def test_rotation_of_a_pose() -> None:
-    """Place and rotation of a pose are judged apart: here the place is reached."""
+    """Iterate and rotation of a pose are judged apart: here the place is reached."""
     place = arm().forward((0.4, 0.7))
     target = np.eye(4)
     target[:3, :3] = exp_rotation(np.radians([3.1, 0, 0])) @ place.rotations[1]

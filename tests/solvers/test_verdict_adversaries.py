@@ -28,6 +28,7 @@ EXPECTED = {
 MAX_UNDECIDED = 0.02  # of the problems
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("count", [30, pytest.param(1000, marks=pytest.mark.slow)])
 def test_no_sentence_is_false(family: str, count: int) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from exactik.model import Bone, Joint, Skeleton
-from exactik.motion import Markers
-from exactik.tracking import TrackingProblem, make_tracking_problem
+from exactik.model.motion import Markers
+from exactik.recordings.tracking import TrackingProblem, make_tracking_problem
 from exactik.typing import Array
 
 __all__ = ["make_chain", "make_problem", "make_rigid_body", "move_chain"]

@@ -14,7 +14,7 @@ from exactik import Problem
 from exactik.kernels.calculus.workspace import new_workspace
 from exactik.kernels.descent.descend import run_descent
 from exactik.kernels.descent.state import RUNNING, STATUS, new_descent_state, start_descent
-from exactik.solvers import CompiledMethod
+from exactik.solvers import CCD, CompiledMethod, GaussNewton
 from exactik.typing import Array
 from tests.support.solver_problems import planar_chain
 
@@ -24,9 +24,9 @@ METHODS: tuple[CompiledMethod, ...] = (
     ik.Auto(),
     ik.Newton(),
     ik.LevenbergMarquardt(),
-    ik.GaussNewton(),
+    GaussNewton(),
     ik.ProjectedGradient(),
-    ik.CCD(),
+    CCD(),
 )
 EVERY_METHOD = pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 SECOND_ORDER = pytest.mark.parametrize("solver", ["auto", "newton"])

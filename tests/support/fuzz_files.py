@@ -173,7 +173,7 @@ def files_of(folder: Path) -> tuple[dict[str, bytes], dict[str, ik.Skeleton]]:
 
 
 def _force(frames: int) -> Any:
-    from exactik.motion import Series
+    from exactik.model.motion import Series
 
     return Series("force", np.arange(3.0 * frames).reshape(frames, 3), "N")
 
@@ -231,7 +231,7 @@ def _as_gltf(glb: bytes) -> bytes:
     document = json.loads(glb[20 : 20 + size])
     for buffer in document.get("buffers", []):
         text = b64encode(glb[28 + size :]).decode()
-        buffer["uri"] = f"data:application/octet-stream;base64,{text}"
+        buffer["uri"] = f"data:application/vec8-stream;base64,{text}"
     return json.dumps(document).encode()
 
 

@@ -22,11 +22,13 @@ import numpy as np
 
 import exactik as ik
 from exactik.errors import ExactikError
-from exactik.player import compose_scene, render_player_page, render_still
-from exactik.precompile import compile_missing
-from exactik.report import render_report
-from exactik.viewer import EmbeddedView, PlaybackData
-from exactik.visuals import Material, Mesh, Texture, Visual, Visuals, make_box
+from exactik.model.visuals import Material, Mesh, Texture, Visual, Visuals, make_box
+from exactik.recordings.precompile import compile_missing
+from exactik.studio.player.page import render_player_page
+from exactik.studio.player.scene import compose_scene
+from exactik.studio.player.still import render_still
+from exactik.studio.report import render_report
+from exactik.studio.viewer import EmbeddedView, PlaybackData
 from tests.support.browser import wait_on_page
 from tests.support.visuals import make_boxed_arm, make_chain, make_png, make_skinned_arm
 

@@ -24,7 +24,10 @@ import numpy as np
 
 import exactik as ik
 from exactik.io.gltf import encode_posable_glb
-from exactik.player import LookLimits, compose_scene, render_player_page, render_still
+from exactik.studio.player.data import LookLimits
+from exactik.studio.player.page import render_player_page
+from exactik.studio.player.scene import compose_scene
+from exactik.studio.player.still import render_still
 from tests.support.fuzzing import LARGEST, mutant
 from tests.support.mesh_files import DAE, MTL, OBJ, VTP, write_stl
 from tests.support.visuals import make_boxed_arm, make_png, make_skinned_arm
@@ -373,6 +376,7 @@ def watch_files(allowed: tuple[str, ...]) -> Iterator[list[str]]:
         _hooked = True
     strange: list[str] = []
     own = (sys.prefix, sys.base_prefix, str(Path(ik.__file__).parents[2]), *allowed)
+    own = tuple(os.path.realpath(folder) for folder in own)  # an environment may be a link
     _opened = []
     try:
         yield strange

@@ -27,8 +27,8 @@ import msgspec
 import numpy as np
 
 import exactik as ik
-from exactik.viewer import MotionViewer, PoseViewer
-from exactik.viewer.page import MAX_UPLOAD_BYTES
+from exactik.studio.viewer import MotionViewer, PoseViewer
+from exactik.studio.viewer.page.upload import MAX_UPLOAD_BYTES
 from tests.support.fuzz_files import files_of
 from tests.support.fuzz_runs import Wrong
 from tests.support.fuzz_scenes import MJCF, URDF, watch_files
@@ -127,7 +127,9 @@ class UploadFuzzer:
 
     def __enter__(self) -> UploadFuzzer:
         self._hook, threading.excepthook = threading.excepthook, self._note
-        logging.getLogger("exactik.viewer.server").setLevel(logging.CRITICAL)  # of lines that break
+        log = logging.getLogger("exactik.studio.viewer.server")
+        self._stack.callback(log.setLevel, log.level)
+        log.setLevel(logging.CRITICAL)  # of lines that break
         return self
 
     def __exit__(self, *_: object) -> None:

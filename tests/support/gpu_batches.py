@@ -15,8 +15,8 @@ import numpy as np
 
 import exactik as ik
 from exactik import Bone, Coupling, Joint, Skeleton
-from exactik.functions import Linear
-from exactik.tracking import TrackingOptions
+from exactik.model.functions import Linear
+from exactik.recordings.tracking import TrackingOptions
 from exactik.typing import Array
 
 __all__ = ["describe_tracks", "make_problem", "make_recordings", "make_targets", "solve", "track"]
@@ -119,9 +119,9 @@ def describe_tracks(tracks: list[ik.Track]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    import exactik.gpu.follow
+    import exactik.kernels.cuda.follow
 
-    exactik.gpu.follow.CHUNK_COURSES = 1  # so that there are several chunks
+    exactik.kernels.cuda.follow.CHUNK_COURSES = 1  # so that there are several chunks
     answers = {}
     for case in sys.argv[2:]:
         kind, _, method = case.partition(":")
@@ -132,7 +132,7 @@ if __name__ == "__main__":
         found = solve(kind, method, int(sys.argv[1]), "cuda")
         answers[case] = {
             "q": found.q.tolist(),
-            "misses": found.misses.tolist(),
+            "errors": {name: e.tolist() for name, e in found.goal_errors.items()},
             "evaluations": found.evaluations.tolist(),
             "attempts": found.attempts.tolist(),
             "ended": found.ended.tolist(),

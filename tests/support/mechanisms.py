@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import exactik as ik
-from exactik.functions import CubicSpline, Linear, Polynomial
+from exactik.model.functions import CubicSpline, Linear, Polynomial
 
 __all__ = ["gripper", "legs"]
 

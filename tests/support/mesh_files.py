@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik.visuals import make_box, make_sphere
+from exactik.model.visuals import make_box, make_sphere
 
 __all__ = [
     "BOX",

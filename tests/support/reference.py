@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik.check.oracle import forward
+from exactik.lab.check.oracle import forward
 from exactik.model import Joint, Skeleton
 from exactik.typing import Array
 

@@ -6,7 +6,7 @@ import numpy as np
 
 import exactik as ik
 from exactik.model import Bone, Joint, Skeleton
-from exactik.motion import turn_skeleton
+from exactik.model.motion import turn_skeleton
 from exactik.spatial import axis_rotation
 
 _MIXAMO = {

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from exactik.model import Skeleton
-from exactik.motion import Motion
+from exactik.model.motion import Motion
 from exactik.retargeting import Retargeting
 from exactik.typing import Array
 

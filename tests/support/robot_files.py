@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from exactik.io import JointPlace
+from exactik.io.robots import JointPlace
 from exactik.model import Skeleton
 from exactik.spatial import wxyz_from_matrix
 from exactik.typing import Array

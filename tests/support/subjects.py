@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 import exactik as ik
-from exactik.calibration.fitting._scaled_skeleton import ScaledSkeleton, make_scaled_skeleton
+from exactik.recordings.calibration.fitting import ScaledSkeleton, make_scaled_skeleton
 from exactik.typing import Array
 
 __all__ = [

@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 
 from exactik.model import Skeleton
-from exactik.motion import Markers
-from exactik.tracking import DEFAULT_OPTIONS, TrackingOptions, make_tracking_problem
-from exactik.tracking._frame_solver import TrackingRun
+from exactik.model.motion import Markers
+from exactik.recordings.tracking import (
+    DEFAULT_OPTIONS,
+    TrackingOptions,
+    TrackingRun,
+    make_tracking_problem,
+)
 from exactik.typing import Array
 from tests.support.models import planar_arm
 

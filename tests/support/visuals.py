@@ -8,7 +8,16 @@ import zlib
 import numpy as np
 
 import exactik as ik
-from exactik.visuals import Material, Mesh, Skin, Texture, Visual, Visuals, make_box, make_cylinder
+from exactik.model.visuals import (
+    Material,
+    Mesh,
+    Skin,
+    Texture,
+    Visual,
+    Visuals,
+    make_box,
+    make_cylinder,
+)
 
 
 def make_png(width: int, height: int) -> bytes:

@@ -16,6 +16,7 @@ import exactik as ik
 from benchmarks.peers.protocol import Arm, Array, Figure
 from benchmarks.peers.tasks import find_free_dofs
 from benchmarks.support.hdm05 import LOCK, find_take_folder, load_take
+from exactik.io import load_joint_names
 
 TITLE, PACKAGE = "exactik", "exactik"
 PASSES = 5
@@ -39,7 +40,7 @@ class _Calls:
         skeleton = ik.load_skeleton(task.urdf)
         goal = ik.PoseGoal(task.tool, task.targets[0], weight=WEIGHTS, name="tool")
         self.problem = ik.Problem(skeleton, [goal])
-        places = ik.load_joint_names(task.urdf)
+        places = load_joint_names(task.urdf)
         self.columns = [places[name].q for name in task.joints]  # q_ours[columns] = q_theirs
         self.solver = ik.Auto(detour=self.DETOUR)
 

@@ -20,7 +20,8 @@ def reproduce(
     data: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", help="Folder of HDM05; without, our own synthetic recording is used."
+            metavar="FOLDER",
+            help="Folder of HDM05; if not given, our own synthetic recording is used.",
         ),
     ] = None,
     folder: Annotated[
@@ -37,7 +38,7 @@ def reproduce(
         exactik reproduce table4
         exactik reproduce all --data HDM05 -o measured
     """
-    from exactik.synthetic import solve_reach
+    from exactik.lab.synthetic import solve_reach
     from exactik_papers import find_experiments
     from exactik_papers import reproduce as run
 

@@ -14,7 +14,6 @@ from itertools import product
 
 import numpy as np
 
-from exactik.batch import solve_batch
 from exactik.problem import Problem
 from exactik.solvers import (
     BFGS,
@@ -27,6 +26,7 @@ from exactik.solvers import (
     NewtonPCG,
     solve,
 )
+from exactik.solvers.batch import solve_batch
 from exactik.typing import Array
 from exactik_papers.experiment import Progress
 from exactik_papers.recording import MotionFrames, Take

@@ -17,9 +17,9 @@ from functools import cached_property
 import numpy as np
 
 from exactik.goals import PositionGoal
+from exactik.lab.synthetic import simulate_performance, simulate_recording
 from exactik.model import Bone, Skeleton
 from exactik.problem import Problem
-from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = [

@@ -5,22 +5,38 @@ sends what waits to workers, a `take` is what one of them does, `status`, `summa
 of the whole.
 """
 
-from exactik.archive._archive import TIME_LIMIT, ArchiveResult, archive
-from exactik.archive._ledger import FILTERS
+from exactik.archive._archive import ArchiveResult, solve_archive
+from exactik.archive._cluster import LOST_LOOKS, kept_up, open_client
+from exactik.archive._index import write_index
+from exactik.archive._ledger import FILTERS, Ledger
+from exactik.archive._options import TIME_LIMIT, ArchiveOptions
 from exactik.archive._progress import Progress
-from exactik.archive._sources import ListedTake, list_takes
+from exactik.archive._rows import LedgerRow
+from exactik.archive._run import MAX_UNSTARTED, Queue
+from exactik.archive._sources import LISTED_FOLDERS, ListedTake, SkeletonSource, list_takes
 from exactik.archive._status import read_counts
 from exactik.archive.tasks import SEGMENT_FRAMES, TakeOptions
 
 __all__ = [
     "FILTERS",
+    "LISTED_FOLDERS",
+    "LOST_LOOKS",
+    "MAX_UNSTARTED",
     "SEGMENT_FRAMES",
     "TIME_LIMIT",
+    "ArchiveOptions",
     "ArchiveResult",
+    "Ledger",
+    "LedgerRow",
     "ListedTake",
     "Progress",
+    "Queue",
+    "SkeletonSource",
     "TakeOptions",
-    "archive",
+    "kept_up",
     "list_takes",
+    "open_client",
     "read_counts",
+    "solve_archive",
+    "write_index",
 ]

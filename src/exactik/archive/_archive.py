@@ -6,30 +6,27 @@ import itertools
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from exactik._options import accepts_options
 from exactik.archive._cluster import open_client
 from exactik.archive._index import write_index
 from exactik.archive._ledger import Ledger
+from exactik.archive._options import ArchiveOptions
 from exactik.archive._plan import Plan
 from exactik.archive._progress import Progress
 from exactik.archive._run import Queue
 from exactik.archive._sources import SkeletonSource, list_takes
 from exactik.archive._status import read_counts
 from exactik.archive._summary import write_summary
-from exactik.archive.tasks import NO_SPACE, Storage, TakeOptions, make_absolute, solver_version
+from exactik.archive.tasks import NO_SPACE, Storage, make_absolute, solver_version
 from exactik.errors import FileError
 
 if TYPE_CHECKING:
     from distributed import Client
-
-__all__ = ["ArchiveResult", "archive"]
-
-TIME_LIMIT = 3600.0
-"""[s] for a take. A segment of five minutes takes minutes; what takes an hour loops."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,26 +65,11 @@ class ArchiveResult:
         return self.folder / "summary.parquet"
 
 
-def archive(
+@accepts_options(ArchiveOptions)
+def solve_archive(
     sources: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     out: str | os.PathLike[str],
-    *,
-    skeleton: str | os.PathLike[str],
-    skeleton_up: str | None = None,
-    skeleton_unit: str | float | None = None,
-    outputs: str | None = None,
-    client: Client | None = None,
-    scheduler: str | None = None,
-    workers: int | None = None,
-    subjects: bool = False,
-    calibrate: bool | None = None,
-    calibrate_on: str | None = None,
-    retry: Sequence[str] = (),
-    only: Mapping[str, str] | None = None,
-    check: bool = False,
-    time_limit: float | None = TIME_LIMIT,
-    progress: Callable[[Progress], object] | None = None,
-    **options: Any,
+    options: ArchiveOptions,
 ) -> ArchiveResult:
     """Solve all takes of an archive; what is done already is not done again.
 
@@ -100,61 +82,48 @@ def archive(
         sources: folders, patterns, manifests (.csv, .jsonl) or files; paths or addresses that
             fsspec knows, such as "s3://bucket/takes".
         out: folder of the archive: ledger, index, summary.
-        skeleton: the figure: a file, or "human".
-        skeleton_up: which of its axes is up, in place of what is customary for the file.
-        skeleton_unit: its unit of length, a name or metres, in place of what the file says.
-        outputs: where motions, reports and figures go; a folder that all workers see, or an address
-            that fsspec knows. `out` if None.
-        client: of a Dask cluster; it stays open. Workers with one thread each can be held to
-            `time_limit`.
-        scheduler: address of a running Dask scheduler.
-        workers: processes to start if there is neither; one a processor if None.
-        subjects: whether the folder of a take is its subject, whose figure is calibrated once.
-        calibrate: whether to fit the figure to takes that have no subject, to each by itself;
-            None: our own human is fitted, others are not.
-        calibrate_on: pattern of names of takes on which subjects are calibrated; without it, and
-            unless a manifest says so, on the first by name.
-        retry: "failed", "aside" or both: takes that are to be tried again.
-        only: column → pattern, of `FILTERS`: {"verdict": "care"} does only takes with this verdict.
-        check: whether to read all inputs again and compare their hashes with the ledger's.
-        time_limit: of a take [s], after which its worker is ended; None for none.
-        progress: is called with a `Progress` whenever a take ended.
-        **options: attributes of `TakeOptions`, `RecordingOptions` or `TrackOptions`.
+        options: fields of `ArchiveOptions`, as keywords.
 
     Returns:
         How the archive stands.
     """
     given = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
-    asked = TakeOptions().changed(options)
+    asked = options.of_takes()
     began, folder = time.monotonic(), Path(out)
-    takes = list_takes([make_absolute(os.fspath(s)) for s in given], subjects=subjects)
+    takes = list_takes([make_absolute(os.fspath(s)) for s in given], subjects=options.subjects)
     first_take = list(itertools.islice(takes, 1))  # before a folder is made, for what is not there
     state = Progress()
     ledger = Ledger(folder)
     try:
         # Workers may be elsewhere: a path is whole, or means nothing to them.
+        outputs = options.outputs
         storage = Storage(make_absolute(str(folder) if outputs is None else outputs))
         storage.clear_staging()
         plan = Plan(
             ledger=ledger,
             storage=storage,
             options=asked,
-            skeleton=SkeletonSource(file=os.fspath(skeleton), up=skeleton_up, unit=skeleton_unit),
-            calibrate=calibrate,
-            calibrate_on=calibrate_on,
-            check=check,
+            skeleton=SkeletonSource(
+                file=os.fspath(options.skeleton),
+                up=options.skeleton_up,
+                unit=options.skeleton_unit,
+            ),
+            calibrate=options.calibrate,
+            calibrate_on=options.calibrate_on,
+            check=options.check,
         )
         ledger.choose_none()
         plan.enter(itertools.chain(first_take, takes))
-        ledger.retry(retry)
-        ledger.keep_only({} if only is None else only)
+        ledger.retry(options.retry)
+        ledger.keep_only(options.only or {})
         ledger.set("outputs", storage.address)
         ledger.set("solver", solver_version())
         ledger.set("options", asked.to_dict())
-        _count(ledger, state)
+        _recount(ledger, state)
+        state.found = ledger.count_chosen().get("done", 0)
         if ledger.count_waiting() > 0:
-            with open_client(client, scheduler, workers) as opened:
-                queue = _work(opened, ledger, plan, state, time_limit, progress)
+            with open_client(options.client, options.scheduler, options.workers) as opened:
+                queue = _work(opened, ledger, plan, state, options)
             queue.take_late_results(plan.handle)
         write_summary(ledger, folder)
         write_index(ledger, folder, storage)
@@ -178,30 +147,21 @@ def archive(
     )
 
 
-def _count(ledger: Ledger, state: Progress) -> None:
-    """Set what a run has before it."""
-    counts = ledger.count_chosen()
-    state.total = sum(counts.values())
-    state.done = state.total - counts.get("waiting", 0)
-    state.found = counts.get("done", 0)
-
-
 def _work(
     client: Client,
     ledger: Ledger,
     plan: Plan,
     state: Progress,
-    time_limit: float | None,
-    report: Callable[[Progress], object] | None,
+    options: ArchiveOptions,
 ) -> Queue:
     """Do what waits: subjects, parts, takes, until none does; a take that is cut adds both."""
     state.began = time.monotonic()
     queue = Queue(
         client,
         ledger,
-        time_limit=time_limit,
+        time_limit=options.time_limit,
         progress=state,
-        report=report or (lambda _: None),
+        report=options.progress or (lambda _: None),
     )
     try:
         while True:
@@ -218,7 +178,7 @@ def _work(
 
 
 def _recount(ledger: Ledger, state: Progress) -> None:
-    """Set how much there is, after takes were cut or could not be begun."""
+    """Set how much there is, also after takes were cut or could not be begun."""
     counts = ledger.count_chosen()
     state.total = sum(counts.values())
     state.done = state.total - counts.get("waiting", 0) - counts.get("running", 0)

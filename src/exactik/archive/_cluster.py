@@ -15,7 +15,6 @@ from exactik.errors import FileError, UsageError
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["open_client"]
 
 CONNECT_SECONDS = 30.0  # [s] for a scheduler to answer; one that starts with its workers needs ten
 WATCH_WORKERS_SECONDS = 5.0  # [s] between looks whether all workers have a process
@@ -65,7 +64,7 @@ def open_client(
         with connected:
             yield connected
         return
-    from exactik.precompile import compile_missing
+    from exactik.recordings.precompile import compile_missing
 
     compile_missing()  # once, before several processes would
     settings: dict[str, Any] = {
@@ -101,14 +100,14 @@ def open_client(
             raise FileError("this machine", text, code="scheduler") from None
         with (
             cluster,
-            _kept_up(cluster, len(cluster.workers)),
+            kept_up(cluster, len(cluster.workers)),
             DaskClient(cluster, set_as_default=False) as own,
         ):
             yield own
 
 
 @contextmanager
-def _kept_up(cluster: Any, count: int) -> Iterator[None]:
+def kept_up(cluster: Any, count: int) -> Iterator[None]:
     """Replace workers whose nanny has given up, as it does if they die while they start."""
     ended = threading.Event()
     looks: dict[Any, int] = {}  # name of a worker → how often it had no process, in a row

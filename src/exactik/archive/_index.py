@@ -15,8 +15,6 @@ from exactik.archive._rows import LedgerRow
 from exactik.archive.tasks import Storage
 from exactik.io import open_atomic
 
-__all__ = ["write_index"]
-
 MAX_TAKES = 20_000
 """On the page, 10 MB of it, which a browser sorts in a blink; summary.parquet has them all."""
 TEMPLATE = Path(__file__).with_name("_index.html")

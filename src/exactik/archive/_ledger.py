@@ -29,8 +29,6 @@ from exactik.archive._rows import (
 from exactik.archive.tasks import SUBJECT_MARK
 from exactik.errors import FileError, UsageError
 
-__all__ = ["FILTERS", "Ledger"]
-
 FILTERS = ("verdict", "state", "subject", "code", "name")
 """Columns by which takes can be chosen."""
 

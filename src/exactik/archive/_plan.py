@@ -28,9 +28,7 @@ from exactik.archive.tasks import (
 )
 from exactik.errors import ExactikError, UsageError
 from exactik.io import save_skeleton
-from exactik.pipeline import LoadedSkeleton, read_skeleton
-
-__all__ = ["Plan"]
+from exactik.recordings.pipeline import LoadedSkeleton, read_skeleton
 
 ENTERED_AT_ONCE = 1000  # takes a transaction of the ledger: what is listed and not yet entered
 

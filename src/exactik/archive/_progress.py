@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-__all__ = ["Progress"]
-
 
 @dataclass
 class Progress:

@@ -7,17 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = [
-    "BUSY_SECONDS",
-    "COLUMNS",
-    "FILE",
-    "SCHEMA",
-    "TOLD_STATE",
-    "LedgerRow",
-    "State",
-    "row_of",
-]
-
 State = Literal["waiting", "running", "done", "failed", "aside", "cut"]
 """Of a take; "aside" has killed workers and is not tried again unless asked for; "cut" was too long
 and waits for its parts."""

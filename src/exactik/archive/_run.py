@@ -28,7 +28,6 @@ from exactik.errors import ExactikError, FileError
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-__all__ = ["MAX_DEATHS", "Queue"]
 
 TAKES_PER_THREAD = 4
 """One that is solved and some that wait beside it, so that no worker waits for us and takes can be

@@ -23,8 +23,6 @@ from exactik.errors import FileError, UsageError
 from exactik.io import readable_suffixes, suffix_of
 from exactik.io.formats import NPZ
 
-__all__ = ["ListedTake", "SkeletonSource", "list_takes"]
-
 MANIFESTS = (".csv", ".jsonl", ".ndjson")
 # In a folder it may be a figure or a motion; by its name or a pattern it counts.
 AMBIGUOUS = (NPZ.suffix,)

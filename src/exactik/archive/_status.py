@@ -13,8 +13,6 @@ from typing import Any
 from exactik.archive._rows import BUSY_SECONDS, FILE, TOLD_STATE
 from exactik.errors import FileError
 
-__all__ = ["read_counts"]
-
 MAX_EXAMPLES = 10  # failures that are told with their reason: a screen of them
 RECENT_SECONDS = (
     60.0  # [s] over which speed is told: some takes of a slow archive, now and not then

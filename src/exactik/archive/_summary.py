@@ -12,8 +12,6 @@ from exactik.archive.tasks import SUBJECT_MARK
 from exactik.errors import UsageError
 from exactik.io import open_atomic
 
-__all__ = ["write_summary"]
-
 ROWS_AT_ONCE = 10_000  # a row group: some megabytes, whatever the size of the archive
 
 

@@ -16,7 +16,39 @@ from exactik.cli import (  # noqa: F401
     inspect,
     solve,
 )
-from exactik.cli._app import AsJson, main, print_json, progress_bar, say
+from exactik.cli._app import (
+    AsJson,
+    add_commands_of_other_distributions,
+    app,
+    command,
+    main,
+    place_in_help,
+    print_json,
+    progress_bar,
+    say,
+)
+from exactik.cli._help import OLD_SPELLINGS, WITHDRAWN
 from exactik.cli._kernels import compiling
+from exactik.cli._play import read_motion
+from exactik.cli._pose import load_figure, load_upright_figure, pose
+from exactik.cli._tables import parse_mapping
 
-__all__ = ["AsJson", "compiling", "main", "print_json", "progress_bar", "say"]
+__all__ = [
+    "OLD_SPELLINGS",
+    "WITHDRAWN",
+    "AsJson",
+    "add_commands_of_other_distributions",
+    "app",
+    "command",
+    "compiling",
+    "load_figure",
+    "load_upright_figure",
+    "main",
+    "parse_mapping",
+    "place_in_help",
+    "pose",
+    "print_json",
+    "progress_bar",
+    "read_motion",
+    "say",
+]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import sys
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import entry_points
 from typing import Annotated, Any
 
@@ -24,29 +27,15 @@ from rich.text import Text
 from typer.models import CommandInfo
 
 from exactik.cli._help import Command, CommandGroup
+from exactik.cli._options import expand_records
 from exactik.errors import ExactikError, UsageError
-
-__all__ = [
-    "ANIMATE",
-    "LOOK",
-    "SOLVE",
-    "UNDERSTAND",
-    "AsJson",
-    "app",
-    "command",
-    "err",
-    "frames_bar",
-    "main",
-    "out",
-    "print_json",
-    "progress_bar",
-    "say",
-]
 
 # Entry points of this group are functions; each becomes a command.
 COMMAND_GROUP = "exactik.commands"
 # Commands of distributions of ours that may be absent, and how to install them.
 OPTIONAL_COMMANDS = {"reproduce": "`pip install ./papers`, from a clone of exactik,"}
+
+LINE_WIDTH = 80  # columns of text
 
 LOOK, SOLVE = "Look at files", "From markers to motion"
 ANIMATE, UNDERSTAND = "Pose and animate", "Understand and check"
@@ -85,9 +74,15 @@ out, err = Console(), Console(stderr=True)
 AsJson = Annotated[bool, typer.Option("--json", help="Print machine-readable results.")]
 
 
-def command(group: str, name: str | None = None) -> Callable[[Any], Any]:
+def command(group: str, name: str | None = None, under: typer.Typer = app) -> Callable[[Any], Any]:
     """Return a decorator that makes a function a command, in a group of the help."""
-    return app.command(name, cls=Command, rich_help_panel=group)
+    register = under.command(name, cls=Command, rich_help_panel=group)
+    return lambda function: register(expand_records(function))
+
+
+def command_line() -> str:
+    """Return the whole command, as it can be typed again."""
+    return f"exactik {shlex.join(sys.argv[1:])}"
 
 
 def print_json(answer: Any) -> None:
@@ -103,40 +98,77 @@ def print_json(answer: Any) -> None:
     print(json.dumps(strict(answer), indent=2, allow_nan=False))
 
 
-def progress_bar() -> Progress:
-    """Return a bar on stderr with a count and the time left, gone when done."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
-
-
 class _Speed(ProgressColumn):
-    """Frames a second."""
+    """Frames a second, as they are counted or as they are told."""
 
     def render(self, task: Task) -> Text:
-        speed = task.finished_speed or task.speed
+        told = task.fields.get("speed")
+        speed = (task.finished_speed or task.speed) if told is None else told
         return Text("" if speed is None else f"{speed:,.0f} frames/s", "dim")
 
 
-def frames_bar() -> Progress:
-    """Return a bar on stderr with frames, frames a second and the time left, gone when done."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=None),
-        MofNCompleteColumn(),
-        _Speed(),
-        TimeRemainingColumn(),
-    )
-    return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
+def progress_bar(*columns: ProgressColumn, wide: bool = False) -> Progress:
+    """Return a bar on stderr with a count and the time left, gone when done."""
+    first = (TextColumn("{task.description}"), BarColumn(bar_width=None if wide else 40))
+    all_columns = (*first, MofNCompleteColumn(), *columns, TimeRemainingColumn())
+    return Progress(*all_columns, console=err, transient=True, disable=not err.is_terminal)
+
+
+@contextmanager
+def show_frames(text: str, total: int | None = None) -> Iterator[Callable[..., None]]:
+    """Show a bar with frames and frames a second.
+
+    Gives:
+        What is called with how much is done and, as keywords, other fields of the bar: `total`,
+        `description`, `speed` [frames/s].
+    """
+    with progress_bar(_Speed(), wide=True) as bar:
+        task = bar.add_task(text, total=total)
+
+        def report(done: int, total: int | None = None, **fields: Any) -> None:
+            bar.update(task, completed=done, total=total, **fields)
+
+        yield report
 
 
 def say(text: str = "", style: str = "") -> None:
     """Print to the letter: no markup, no colours for numbers, lines as they are."""
     out.print(text, style=style or None, markup=False, highlight=False, soft_wrap=True)
+
+
+def complain(text: object, style: str = "red") -> None:
+    """Print to stderr, to the letter."""
+    err.print(str(text), style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def remark(name: str, text: str) -> None:
+    """Print a note on a file to stderr."""
+    complain(f"{name}: {text}", "dim")
+
+
+class Entries:
+    """Paragraphs with a word in front: "read     take.c3d: …"; none where JSON is asked for."""
+
+    def __init__(self, as_json: bool):
+        self._as_json = as_json
+
+    def add(self, head: str, *texts: str) -> None:
+        """Print one for each text."""
+        for text in texts if not self._as_json else ():
+            say(format_entry(head, text))
+
+
+def format_entry(head: str, text: str) -> str:
+    """Return a paragraph with a word in front: "read     take.c3d: …"."""
+    # A path is never broken, however long: it is there to be copied.
+    return textwrap.fill(
+        text,
+        LINE_WIDTH,
+        initial_indent=head.ljust(9),
+        subsequent_indent=" " * 9,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 @app.callback(invoke_without_command=True)
@@ -150,7 +182,7 @@ def _root(
         raise typer.Exit
 
 
-def _add_commands_of_other_distributions(arguments: list[str]) -> None:
+def add_commands_of_other_distributions(arguments: list[str]) -> None:
     """Register the command asked for, or all for --help, unless it is one of this package's."""
     first = next((word for word in arguments if not word.startswith("-")), None)
     ours = {c.name or c.callback.__name__ for c in app.registered_commands if c.callback}
@@ -165,7 +197,7 @@ def _add_commands_of_other_distributions(arguments: list[str]) -> None:
         raise UsageError(f"no command {first}: {OPTIONAL_COMMANDS[first]} adds it")
 
 
-def _place_in_help(info: CommandInfo) -> tuple[int, int]:
+def place_in_help(info: CommandInfo) -> tuple[int, int]:
     """Return where a command comes in the help: its group, and its place in it."""
     group = str(info.rich_help_panel)
     name = info.name or (info.callback.__name__ if info.callback is not None else "")
@@ -176,9 +208,9 @@ def _place_in_help(info: CommandInfo) -> tuple[int, int]:
 def main() -> None:
     """Run the command line; an error of ours becomes one line and exit code 2."""
     try:
-        _add_commands_of_other_distributions(sys.argv[1:])
-        app.registered_commands.sort(key=_place_in_help)
+        add_commands_of_other_distributions(sys.argv[1:])
+        app.registered_commands.sort(key=place_in_help)
         app()
     except ExactikError as error:
-        err.print(f"exactik: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        complain(f"exactik: {error}")
         sys.exit(2)

@@ -10,8 +10,6 @@ import typer
 from exactik.cli._app import UNDERSTAND, AsJson, command, out, print_json, progress_bar
 from exactik.cli._kernels import compiling
 
-__all__ = ["check"]
-
 
 @command(UNDERSTAND)
 def check(
@@ -25,7 +23,7 @@ def check(
         exactik check
         exactik check --trees 2000 --seed 7
     """
-    from exactik.check import run_campaign
+    from exactik.lab.check import run_campaign
 
     with compiling():
         run_campaign(trees=8, seed=0)  # few trees have all kinds of joints and goals

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from exactik.cli._app import LOOK, AsJson, command, err, out, print_json, progress_bar
+from exactik._options import to_arguments
+from exactik.cli._app import LOOK, AsJson, command, complain, err, out, print_json, progress_bar
 from exactik.cli._kernels import compiling
-from exactik.cli._options import (
-    EndOption,
-    OutputRateOption,
-    StartOption,
-    check_axis_option,
-    parse_length_unit,
-)
+from exactik.cli._options import to_flag
 from exactik.errors import ExactikError, FileError
-
-if TYPE_CHECKING:
-    from exactik.io import Conversion
-
-__all__ = ["convert"]
+from exactik.io import Conversion, ConvertOptions, readable_suffixes, suffix_of, target_suffixes
+from exactik.io import convert as convert_file
 
 
 @command(LOOK)
@@ -33,56 +25,15 @@ def convert(
         list[Path],
         typer.Argument(metavar="IN... OUT", help="What to read; the file or folder to write."),
     ],
+    options: ConvertOptions,
     formats: Annotated[
         str | None,
         typer.Option(
-            "--format", metavar="FORMATS", help="Of many files: bvh, glb, …; OUT is then a folder."
+            "--format",
+            metavar="FORMATS",
+            help="Format of each output, such as bvh, where OUT is a folder.",
         ),
     ] = None,
-    skeleton: Annotated[
-        Path | None, typer.Option(metavar="FIGURE", help="File of the skeleton, for .amc and .mot.")
-    ] = None,
-    start: StartOption = None,
-    end: EndOption = None,
-    output_rate: OutputRateOption = None,
-    output_up: Annotated[
-        str | None,
-        typer.Option(
-            metavar="AXIS", help="Turn it so that x, y or z is up.", callback=check_axis_option
-        ),
-    ] = None,
-    output_unit: Annotated[
-        str | None,
-        typer.Option(metavar="UNIT", help="Unit to write: m, cm, mm, in, … or the metres in it."),
-    ] = None,
-    input_rate: Annotated[
-        float | None, typer.Option(metavar="HZ", help="Frames a second of IN, whatever it says.")
-    ] = None,
-    input_unit: Annotated[
-        str | None,
-        typer.Option(metavar="UNIT", help="Length unit of IN, whatever it says; BVH says nothing."),
-    ] = None,
-    input_up: Annotated[
-        str | None,
-        typer.Option(
-            metavar="AXIS",
-            help="Which axis is up in IN, whatever it says.",
-            callback=check_axis_option,
-        ),
-    ] = None,
-    positions: Annotated[
-        str,
-        typer.Option(metavar="WORD", help="BVH: positions 'replace' an OFFSET or 'add' to it."),
-    ] = "replace",
-    animation: Annotated[
-        str | None, typer.Option(metavar="NAME", help="glTF: which animation, by name or number.")
-    ] = None,
-    keep_zeros: Annotated[
-        bool, typer.Option("--keep-zeros", help="A marker at (0, 0, 0) is not missing.")
-    ] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse a file that is damaged but usable.")
-    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a motion, markers or a skeleton as another kind of file, and say what that loses.
@@ -92,21 +43,6 @@ def convert(
         exactik convert walk.bvh walk.c3d --input-unit cm --output-up z
         exactik convert takes/ glb/ --format glb
     """
-    options: dict[str, Any] = {
-        "skeleton": skeleton,
-        "start": start,
-        "end": end,
-        "output_rate": output_rate,
-        "output_up": output_up,
-        "output_unit": parse_length_unit(output_unit),
-        "input_rate": input_rate,
-        "input_unit": parse_length_unit(input_unit),
-        "input_up": input_up,
-        "positions": positions,
-        "animation": _parse_animation(animation),
-        "zeros_are_missing": not keep_zeros,
-        "strict": strict,
-    }
     if len(paths) < 2:
         raise FileError(paths[0], "expected a second name, of the file to write")
     if formats is not None:
@@ -122,37 +58,27 @@ def convert(
         _show(done)
 
 
-def _parse_animation(text: str | None) -> int | str | None:
-    return text if text is None or not text.isdigit() else int(text)
-
-
-def _one(
-    source: Path, target: Path, options: dict[str, Any], tell: Callable[[str], None] | None = None
-) -> Conversion:
+def _one(source: Path, target: Path, options: ConvertOptions, quiet: bool = False) -> Conversion:
     """Convert one file; what is said speaks of options rather than of arguments."""
-    from exactik.io import convert
-
-    try:
-        if tell is None and err.is_terminal:
-            with err.status("…") as status:
-                done = convert(source, target, **options, tell=status.update)
-        else:
-            done = convert(source, target, **options, tell=tell or (lambda _: None))
-    except FileError as error:
-        raise error.renamed(_option) from None
-    return done
-
-
-def _option(argument: str) -> str:
-    """Return the option that stands for an argument of `convert`."""
-    return f"--{argument.replace('_', '-')}"
+    waiting = err.status("…") if err.is_terminal and not quiet else nullcontext()
+    animation = options.animation
+    arguments = to_arguments(options)
+    if isinstance(animation, str) and animation.isdigit():
+        arguments["animation"] = int(animation)
+    with waiting as status:
+        if status is not None:
+            arguments["tell"] = status.update
+        try:
+            return convert_file(source, target, **arguments)
+        except FileError as error:
+            raise error.renamed(to_flag) from None
 
 
 def _show(done: Conversion) -> None:
     lines = [f"read     {done.source}: {done.read}"]
     lines += [f"written  {done.targets[0]}: {done.written}"]
     lines += [f"written  {path}: its skeleton" for path in done.targets[1:]]
-    lines += [f"note     {note.renamed(_option)}" for note in done.notes]
+    lines += [f"note     {note.renamed(to_flag)}" for note in done.notes]
     lines += [f"lost     {text}" for text in done.lost] or ["lost     nothing"]
     out.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
 
@@ -162,8 +88,6 @@ def _show(done: Conversion) -> None:
 
 def _pairs(sources: list[Path], folder: Path, suffix: str) -> list[tuple[Path, Path]]:
     """Return what becomes what; of a folder, the recordings that can become it."""
-    from exactik.io import readable_suffixes, suffix_of, target_suffixes
-
     recorded = {*readable_suffixes("motion"), *readable_suffixes("markers")}
     if folder.exists() and not folder.is_dir():
         raise FileError(folder, "is a file; expected a folder, because of --format")
@@ -186,7 +110,7 @@ def _pairs(sources: list[Path], folder: Path, suffix: str) -> list[tuple[Path, P
     return pairs
 
 
-def _many(pairs: list[tuple[Path, Path]], options: dict[str, Any], as_json: bool) -> int:
+def _many(pairs: list[tuple[Path, Path]], options: ConvertOptions, as_json: bool) -> int:
     """Convert all of them, and say which could not be; return the exit code."""
     done, failed = [], []
     with compiling(), progress_bar() as bar:
@@ -194,7 +118,7 @@ def _many(pairs: list[tuple[Path, Path]], options: dict[str, Any], as_json: bool
         for source, target in pairs:
             bar.update(task, description=source.name)
             try:
-                done.append(_one(source, target, options, lambda _: None))
+                done.append(_one(source, target, options, quiet=True))
             except ExactikError as error:
                 failed.append({"source": str(source), "error": str(error)})
             bar.advance(task)
@@ -204,5 +128,5 @@ def _many(pairs: list[tuple[Path, Path]], options: dict[str, Any], as_json: bool
         for conversion in done:
             _show(conversion)
         for failure in failed:
-            err.print(f"exactik: {failure['error']}", style="red", markup=False, soft_wrap=True)
+            complain(f"exactik: {failure['error']}")
     return 0 if len(failed) == 0 else 1 if len(done) > 0 else 2

@@ -12,11 +12,31 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from exactik.cli._app import UNDERSTAND, AsJson, command, frames_bar, out, print_json, say
+from exactik.cli._app import (
+    LINE_WIDTH,
+    UNDERSTAND,
+    AsJson,
+    Entries,
+    command,
+    out,
+    print_json,
+    say,
+    show_frames,
+)
 from exactik.cli._kernels import compile_kernels, compiling
-from exactik.synthetic import SyntheticRecording
-
-__all__ = ["demo"]
+from exactik.cli._outputs import MotionOutputs, plan_outputs
+from exactik.io.formats import GLB
+from exactik.lab.synthetic import (
+    SyntheticRecording,
+    TruthComparison,
+    compare_with_truth,
+    simulate_performance,
+    simulate_recording,
+    solve_reach,
+)
+from exactik.recordings.pipeline import read_recording, write_motion
+from exactik.recordings.tracking import track
+from exactik.studio.report import headline_of, summary_of, write_report
 
 NOISE_M = 0.001  # of each coordinate of a marker
 GAP_SHARE = 0.05  # of the samples that are missing
@@ -49,16 +69,12 @@ def demo(
     if reach:
         _show_reach(as_json)
         return
-    from exactik.cli._outputs import LINE_WIDTH, format_entry, plan_outputs
-    from exactik.io.formats import GLB
-    from exactik.pipeline import read_recording, write_motion
-    from exactik.report import headline_of, summary_of, write_report
-    from exactik.synthetic import compare_with_truth, simulate_performance, simulate_recording
-    from exactik.tracking import track
-
     began = time.perf_counter()
-    source = folder / f"{NAME}.c3d"
-    (plan,) = plan_outputs([source], [str(folder)], "bvh,glb", str(folder / f"{NAME}.html"))
+    source, entries = folder / f"{NAME}.c3d", Entries(as_json)
+    outputs = MotionOutputs(
+        output=(str(folder),), formats=("bvh", "glb"), report=str(folder / f"{NAME}.html")
+    )
+    (plan,) = plan_outputs([source], outputs)
     compile_kernels("huber")
     ready = time.perf_counter()
     recording = simulate_recording(simulate_performance(seconds), noise=NOISE_M, gaps=GAP_SHARE)
@@ -69,19 +85,13 @@ def demo(
         text = f"The built-in human performs for {seconds:g} s ({acts}). {count} markers record it "
         text += f"at {rate:g} Hz, {_describe_faults(recording)}."
         say(f"{textwrap.fill(text, LINE_WIDTH)}\n")
-        say(format_entry("written", f"{source}: the recording"))
+    entries.add("written", f"{source}: the recording")
     markers = read_recording(source, "z").markers
     # The solver gets no part of the truth: it estimates the noise, too.
     command = f"exactik solve {source} --skeleton human --no-calibrate --robust huber"
-    with frames_bar() as bar:
-        task = bar.add_task("solving", total=len(markers))
-        solved = track(
-            recording.truth.skeleton,
-            markers,
-            robust="huber",
-            threads=None,
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
-        )
+    with show_frames("solving", len(markers)) as report:
+        figure = recording.truth.skeleton
+        solved = track(figure, markers, robust="huber", threads=None, progress=report)
     written = [line for path in plan.targets for line in write_motion(solved.motion, path)]
     assert plan.report is not None
     summary = summary_of(solved, command)
@@ -89,30 +99,32 @@ def demo(
     write_report(solved, str(plan.report), summary=page_facts)
     written.append((plan.report, "the report; open it in a browser"))
     verdict = compare_with_truth(solved, recording)
-    took = time.perf_counter() - began
+    took, kernels_took = time.perf_counter() - began, ready - began
     if as_json:
         files = [str(source), *(str(path) for path, _ in written)]
-        times = {"seconds": took, "seconds_of_kernels": ready - began}
+        times = {"seconds": took, "seconds_of_kernels": kernels_took}
         print_json({**asdict(verdict), **times, "written": files, "summary": summary})
         return
-    for path, words in written:
-        say(format_entry("written", f"{path}: {words}"))
+    entries.add("written", *(f"{path}: {words}" for path, words in written))
     say(f"\n{textwrap.fill(headline_of(summary), LINE_WIDTH)}\n")
-    share = f"{100.0 * verdict.within_band:.0f} %"
-    text = (
-        f"Beside the truth: joints are off by {1e3 * verdict.joint_error:.1f} mm on average (95 % "
-        f"by less than {1e3 * verdict.joint_error_95:.1f} mm), angles that the markers determine "
-        f"by {np.degrees(verdict.angle_error):.1f}° in the middle. The 90 % error bars hold the "
-        f"truth in {share} of the cases."
-    )
-    say(f"{textwrap.fill(text, LINE_WIDTH)}\n")
+    say(f"{textwrap.fill(_describe_verdict(verdict), LINE_WIDTH)}\n")
     glb = next(path for path in plan.targets if path.suffix == GLB.suffix)
     say("To see it play, with its markers (needs pip install '.[viewer]', in a clone):")
     say(f"  exactik play {glb} --markers {source}")
     say(f"The same by hand:\n  {command} -o take.bvh")
     say("With a recording of your own, fitted to its subject first:")
     say("  exactik solve capture.c3d --skeleton human -o take.bvh --report take.html")
-    say(f"All of it took {took:.0f} s, {ready - began:.0f} of them to make the kernels ready.")
+    say(f"All of it took {took:.0f} s, {kernels_took:.0f} of them to make the kernels ready.")
+
+
+def _describe_verdict(verdict: TruthComparison) -> str:
+    """Return how near the solution is to the truth, in words."""
+    return (
+        f"Beside the truth: joints are off by {1e3 * verdict.joint_error:.1f} mm on average (95 % "
+        f"by less than {1e3 * verdict.joint_error_95:.1f} mm), angles that the markers determine "
+        f"by {np.degrees(verdict.angle_error):.1f}° in the middle. The 90 % error bars hold the "
+        f"truth in {100.0 * verdict.within_band:.0f} % of the cases."
+    )
 
 
 def _describe_faults(recording: SyntheticRecording) -> str:
@@ -127,8 +139,6 @@ def _describe_faults(recording: SyntheticRecording) -> str:
 
 def _show_reach(as_json: bool = False) -> None:
     """Pose the built-in human inside its limits and say what happened."""
-    from exactik.synthetic import solve_reach
-
     with compiling():
         result = solve_reach()
     figure, history = result.problem.skeleton, result.history

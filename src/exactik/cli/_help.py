@@ -16,8 +16,6 @@ from typer.core import TyperCommand, TyperGroup
 
 from exactik.errors import UsageError
 
-__all__ = ["Command", "CommandGroup"]
-
 EXAMPLES = "\nExamples:\n"
 
 # Spellings of 0.1 that mean something else in other commands now, by command; they are refused.

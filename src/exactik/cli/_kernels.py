@@ -19,9 +19,11 @@ from numba.core.event import Listener, install_listener
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from exactik.cli._app import err
-from exactik.precompile import precompile_poses, precompile_recordings, waiting_for_compiler
-
-__all__ = ["COMPILING_RECORDINGS", "compile_kernels", "compile_poses", "compiling"]
+from exactik.recordings.precompile import (
+    precompile_poses,
+    precompile_recordings,
+    waiting_for_compiler,
+)
 
 COMPILING_RECORDINGS = "two to three minutes on two idle cores"
 PATIENCE_S = 1.5  # [s] of compiling before a word is said; people wait for less without one
@@ -128,6 +130,6 @@ def _start_helpers() -> list[subprocess.Popen[bytes]]:
     """Start what compiles the other half, if there is a second processor."""
     if (os.cpu_count() or 1) < 2:
         return []
-    command = [sys.executable, "-m", "exactik.precompile", "error-bars"]
+    command = [sys.executable, "-m", "exactik.recordings.precompile", "error-bars"]
     nowhere = subprocess.DEVNULL
     return [subprocess.Popen(command, stdout=nowhere, stderr=nowhere)]

@@ -7,23 +7,19 @@ from typing import Annotated
 
 import typer
 
-from exactik.cli._app import SOLVE, AsJson, command, print_json, say
+from exactik.cli._app import SOLVE, AsJson, Entries, command, print_json, say
 from exactik.cli._kernels import compile_kernels, compiling
-from exactik.cli._options import (
-    EndOption,
-    LengthUnitOption,
-    StartOption,
-    UpOption,
-    parse_length_unit,
-)
 from exactik.errors import UsageError
-
-__all__ = ["label"]
+from exactik.io import files_to_write, save_markers
+from exactik.model import human
+from exactik.recordings.labelling import label_subjects
+from exactik.recordings.pipeline import RecordingOptions, read_recording
 
 
 @command(SOLVE)
 def label(
     recording: Annotated[Path, typer.Argument(metavar="MARKERS", help="The recording.")],
+    *,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -43,12 +39,9 @@ def label(
     ] = None,
     known: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A point whose name is right; may be given again."),
+        typer.Option(metavar="NAME", help="A point whose name is right; may be given repeatedly."),
     ] = None,
-    start: StartOption = None,
-    end: EndOption = None,
-    up: UpOption = None,
-    length_unit: LengthUnitOption = None,
+    options: Annotated[RecordingOptions, ("start", "end", "up", "length_unit")],
     as_json: AsJson = False,
 ) -> None:
     """Find out by shape which point is which marker, whatever they are called.
@@ -61,27 +54,17 @@ def label(
         exactik label unnamed.c3d --like static.c3d -o named.c3d
         exactik label unnamed.c3d --marker-set plug_in_gait --known LASI -o named.c3d
     """
-    from exactik.cli._outputs import format_entry
-    from exactik.io import files_to_write, save_markers
-    from exactik.labelling import label_subjects
-    from exactik.model import human
-    from exactik.pipeline import RecordingOptions, read_recording
-
     if like is not None and marker_set is not None:
         raise UsageError(
             "--like and --marker-set both say which labels there are; give one of them"
         )
-    options = RecordingOptions(
-        up=up, length_unit=parse_length_unit(length_unit), start=start, end=end
-    )
     if output is not None:
         files_to_write(str(output), tuple(map(str, (recording, like))))
     read = read_recording(recording, None, options, align=False)
     named = None if like is None else read_recording(like, "z").markers
-    if not as_json:
-        say(format_entry("read", f"{recording}: {read.words}"))
-        for note in read.notes:
-            say(format_entry("note", note))
+    entries = Entries(as_json)
+    entries.add("read", f"{recording}: {read.words}")
+    entries.add("note", *read.notes)
     compile_kernels()
     with compiling():
         subjects = label_subjects(
@@ -95,7 +78,7 @@ def label(
         print_json({**subjects.to_dict(), "notes": read.notes, "written": written})
     else:
         say(f"\n{subjects}\n")
-        for path in written:
-            say(format_entry("written", f"{path}: {len(subjects.markers.names)} points"))
+        points = len(subjects.markers.names)
+        entries.add("written", *(f"{path}: {points} points" for path in written))
     if subjects.needs_look:
         raise typer.Exit(1)

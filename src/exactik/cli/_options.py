@@ -1,146 +1,42 @@
-"""Options that several commands share, about recordings, figures and markers; and their values."""
+"""Options of commands, made from the fields of records; and how words become values.
+
+A parameter of a command that is annotated with a record of options stands for one option a field,
+see `OptionText`; `Annotated[Record, (name, …)]` has these alone. The command gets the record.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, is_dataclass
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Annotated, Any, get_origin, get_type_hints
 
 import typer
 
+from exactik._options import OptionText, list_options
+from exactik._text import join_names
+from exactik.cli._tables import parse_mapping, parse_weights
 from exactik.errors import UsageError
 
-__all__ = [
-    "AnglesOption",
-    "AxesOption",
-    "BranchesOption",
-    "ComputedOption",
-    "EndOption",
-    "LengthUnitOption",
-    "LimitsOption",
-    "LockOption",
-    "MappingOption",
-    "OutputRateOption",
-    "RobustOption",
-    "RotationsOption",
-    "SigmaOption",
-    "SkeletonUnitOption",
-    "SkeletonUpOption",
-    "SmoothOption",
-    "StartOption",
-    "SubjectOption",
-    "TakeOption",
-    "UpOption",
-    "WeightsOption",
-    "check_axis_option",
-    "parse_length_unit",
+TakeOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="A motion of the recording, from which markers are put on a skeleton that has none.",
+    ),
 ]
+
+TYPES: dict[str, type] = {
+    **dict.fromkeys(("SECONDS", "HZ", "MM", "METRES"), float),
+    **dict.fromkeys(("N", "FRAMES"), int),
+}
+"""Metavar → type of the value where it is no text."""
 
 
 def check_axis_option(option: typer.CallbackParam, value: str | None) -> str | None:
     """Return the value of an option that is an axis; refuse others under the option's own name."""
-    if value not in (None, "x", "y", "z"):
-        raise UsageError(f"{option.opts[0]} is {value!r}; expected x, y or z")
-    return value
-
-
-MappingOption = Annotated[
-    str | None,
-    typer.Option(
-        "--mapping",
-        metavar="NAMES",
-        help="What recorded markers are: LASI=LFWT,C7=neck, or a .json or .csv file.",
-    ),
-]
-ComputedOption = Annotated[
-    bool,
-    typer.Option("--computed", help="Use computed points too, such as joint centres."),
-]
-TakeOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE", help="A motion of the recording, to put markers on a skeleton without."
-    ),
-]
-StartOption = Annotated[
-    float | None, typer.Option(metavar="SECONDS", help="Where to begin, from the first frame on.")
-]
-EndOption = Annotated[float | None, typer.Option(metavar="SECONDS", help="Where to end, included.")]
-LimitsOption = Annotated[str, typer.Option(metavar="WORD", help="Of joints: hard, soft or off.")]
-AnglesOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="WORD",
-        help="Columns of .csv and .mot: clinical (hip_flexion_r), joints (rx), both.",
-    ),
-]
-RotationsOption = Annotated[
-    str | None,
-    typer.Option(metavar="WORD", help="Joints in .csv: coordinates, wxyz or swing-twist."),
-]
-OutputRateOption = Annotated[
-    float | None, typer.Option(metavar="HZ", help="Frames a second to write.")
-]
-RobustOption = Annotated[
-    str,
-    typer.Option(
-        metavar="WORD", help="What markers far off do: none (pull), huber (less), tukey (not)."
-    ),
-]
-SmoothOption = Annotated[
-    str,
-    typer.Option(
-        metavar="WORD",
-        help="All frames together: auto (as the recording tells), none, or a cut-off in Hz.",
-    ),
-]
-WeightsOption = Annotated[
-    str | None,
-    typer.Option(metavar="WEIGHTS", help="Of markers: LFHD=2,R*=0.5, or a .json or .csv file."),
-]
-SigmaOption = Annotated[
-    float | None, typer.Option(metavar="MM", help="Noise of the markers; estimated without it.")
-]
-BranchesOption = Annotated[
-    bool, typer.Option("--branches/--no-branches", help="Look for better ways through.")
-]
-LockOption = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME", help="Bones or dofs that stay at rest; patterns allowed."),
-]
-UpOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="AXIS",
-        help="Which axis is up in what is read, whatever it says: x, y or z.",
-        callback=check_axis_option,
-    ),
-]
-SkeletonUpOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="AXIS",
-        help="Which axis is up for the skeleton: x, y or z.",
-        callback=check_axis_option,
-    ),
-]
-AxesOption = Annotated[
-    str | None, typer.Option(metavar="AXES", help="Turn the recording: YZX makes its y the new x.")
-]
-SubjectOption = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Whom to take if several were recorded; all for each."),
-]
-LengthUnitOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="UNIT", help="Length unit of what is read, whatever it says: m, cm, mm, in, …."
-    ),
-]
-SkeletonUnitOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="UNIT", help="Length unit of the skeleton, whatever it says: m, cm, mm, in, …."
-    ),
-]
+    return None if value is None else _parse_axis(option.opts[0], value)
 
 
 def parse_length_unit(text: str | None) -> str | float | None:
@@ -149,3 +45,145 @@ def parse_length_unit(text: str | None) -> str | float | None:
         return None if text is None else float(text)
     except ValueError:
         return text
+
+
+def to_flag(argument: str) -> str:
+    """Return the option that an argument of the library is on the command line."""
+    return f"--{argument.replace('_', '-')}"
+
+
+def expand_records(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a command whose records of options are options, as Typer understands them."""
+    parameters: list[Parameter] = []
+    records: dict[str, tuple[type, dict[str, _Option]]] = {}
+    hints = get_type_hints(function, include_extras=True)
+    for name, parameter in signature(function).parameters.items():
+        record, names = _find_record(hints[name])
+        if record is None:
+            keyword = Parameter.KEYWORD_ONLY  # those with a default may come first
+            parameters.append(parameter.replace(annotation=hints[name], kind=keyword))
+            continue
+        options = {n: o for n, o in _list_by_class(record).items() if names is None or n in names}
+        records[name] = record, options
+        parameters += [option.parameter for option in options.values()]
+
+    @wraps(function)
+    def call(**given: Any) -> Any:
+        for name, (record, options) in records.items():
+            given[name] = record(**{n: o.parse(given.pop(n)) for n, o in options.items()})
+        return function(**given)
+
+    del call.__dict__["__wrapped__"]
+    call.__dict__["__signature__"] = signature(function).replace(parameters=parameters)
+    call.__annotations__ = {p.name: p.annotation for p in parameters}
+    return call
+
+
+def _find_record(hint: Any) -> tuple[Any, tuple[str, ...] | None]:
+    """Return the record that an annotation means, and which of its options; None if none."""
+    names = hint.__metadata__[0] if get_origin(hint) is Annotated else None
+    kind = hint.__origin__ if get_origin(hint) is Annotated else hint
+    return (kind, names) if is_dataclass(kind) else (None, None)
+
+
+def _list_by_class(record: type) -> dict[str, _Option]:
+    """Return the options of a record that are on the command line, its own before inherited."""
+    described = list_options(record)
+    names = [name for kind in record.__mro__ for name in vars(kind).get("__annotations__", ())]
+    ordered = {name: described[name] for name in names if name in described}
+    return {n: _Option(f, said) for n, (f, said) in ordered.items() if said.is_on_command_line}
+
+
+class _Option:
+    """A field of a record, as an option."""
+
+    def __init__(self, one: Field[Any], said: OptionText):
+        self._default, self._said = one.default, said
+        self._flag = (said.flags or to_flag(one.name)).split()[0].split("/")[0]
+        self._is_list = self._default == () and said.metavar != "FORMATS"
+        kind: Any = bool if said.metavar == "" else TYPES.get(said.metavar, str)
+        kind = list[kind] if self._is_list else kind
+        shown = self._to_words()
+        option = typer.Option(
+            *said.flags.split(),
+            metavar=said.metavar or None,
+            help=said.help,
+            min=said.least,
+            show_default=shown is not None,
+        )
+        self.parameter = Parameter(
+            one.name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if shown is MISSING else shown,
+            annotation=Annotated[kind | None if shown is None else kind, option],
+        )
+
+    def _to_words(self) -> Any:
+        """Return the default as it is typed."""
+        said = self._said
+        default: Any = self._default
+        if said.words is not None and default in said.words.values():
+            return next(word for word, value in said.words.items() if value == default)
+        if said.metavar == "FORMATS" and default is not None:
+            return ",".join(suffix.removeprefix(".") for suffix in default)
+        if self._is_list:
+            return None
+        return False if self._is_switch else default
+
+    @property
+    def _is_switch(self) -> bool:
+        """Whether it is a flag that turns the default into its opposite."""
+        return self._said.metavar == "" and "/" not in self._said.flags
+
+    def parse(self, given: Any) -> Any:
+        """Return the value for the record of what was typed."""
+        said = self._said
+        if self._is_switch:
+            return not self._default if given else self._default
+        if self._is_list:
+            given = tuple(given or ())
+        if said.words is not None and given is not None:
+            return self._parse_word(given)
+        parse = PARSERS.get(said.metavar)
+        return given if parse is None or given is None else parse(self._flag, given)
+
+    def _parse_word(self, word: str) -> Any:
+        words, number = self._said.words or {}, self._said.number
+        if word in words:
+            return words[word]
+        if number == "":
+            expected = f"expected {join_names(tuple(words), last=' or ')}"
+            raise UsageError(f"{self._flag} is {word!r}; {expected}")
+        try:
+            return float(word)
+        except ValueError:
+            expected = f"it must be {', '.join(words)} or {number}"
+            raise UsageError(f"{self._flag} is {word!r}; {expected}") from None
+
+
+def _parse_axis(flag: str, value: str) -> str:
+    if value not in ("x", "y", "z"):
+        raise UsageError(f"{flag} is {value!r}; expected x, y or z")
+    return value
+
+
+def _parse_filters(flag: str, texts: tuple[str, ...]) -> dict[str, str]:
+    filters = {}
+    for text in texts:
+        column, equals, value = text.partition("=")
+        if equals == "":
+            raise UsageError(f"{flag} is {text!r}; expected COLUMN=VALUE, as verdict=care")
+        filters[column.strip()] = value.strip()
+    return filters
+
+
+PARSERS: Mapping[str, Callable[[str, Any], Any]] = {
+    "AXIS": _parse_axis,
+    "COLUMN=VALUE": _parse_filters,
+    "FORMATS": lambda _, text: tuple(text.split(",")),
+    "MM": lambda _, value: 1e-3 * value,
+    "NAMES": lambda _, text: parse_mapping(text),
+    "UNIT": lambda _, text: parse_length_unit(text),
+    "WEIGHTS": lambda _, text: parse_weights(text),
+}
+"""Metavar → what makes a value of the flag and the text; others are taken as they are."""

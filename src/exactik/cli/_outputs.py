@@ -1,4 +1,4 @@
-"""What commands write and say: files planned before the work, and paragraphs about the result."""
+"""What commands read, write and say: files found and planned, paragraphs about the result."""
 
 from __future__ import annotations
 
@@ -6,26 +6,52 @@ import os
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
-from exactik.cli._app import say
-from exactik.errors import FileError
-from exactik.io import files_to_write, writable_suffixes
+from exactik._options import option
+from exactik.cli._app import (
+    LINE_WIDTH,
+    command_line,
+    complain,
+    format_entry,
+    print_json,
+    say,
+)
+from exactik.cli._options import to_flag
+from exactik.errors import ExactikError, FileError
+from exactik.io import files_to_write, readable_suffixes, suffix_of, writable_suffixes
+from exactik.io.formats import BVH, NPZ
+from exactik.recordings.diagnosis import EXIT_CODES
+from exactik.recordings.pipeline import RecordingOptions, write_motion
+from exactik.recordings.tracking import Track
+from exactik.studio.report import summary_of, write_report
 
-__all__ = [
-    "LINE_WIDTH",
-    "OutputPlan",
-    "format_attention",
-    "format_entry",
-    "plan_outputs",
-    "print_solved",
-]
-
-LINE_WIDTH = 80  # columns
 MAX_LISTED_SEGMENTS = 6  # that need attention, without --all
+
+
+@dataclass(frozen=True, kw_only=True)
+class MotionOutputs:
+    """What is written of motions."""
+
+    output: tuple[str, ...] = option(
+        (),
+        "File or folder to write; may be given repeatedly.",
+        metavar="FILE",
+        flags="--output -o",
+    )
+    report: str | None = option(
+        None, "HTML report to write; a folder for many recordings.", metavar="FILE"
+    )
+    formats: tuple[str, ...] | None = option(
+        None,
+        "Formats to write, such as bvh,glb: some of bvh, amc, glb, npz, mot, csv.",
+        metavar="FORMATS",
+        flags="--format",
+    )
 
 
 @dataclass(frozen=True)
@@ -52,44 +78,61 @@ class OutputPlan:
         return OutputPlan(self.source, targets, report)
 
 
+def find_recordings(given: Sequence[str]) -> list[Path]:
+    """Return the recordings that names, patterns and folders mean; each once."""
+    paths: list[Path] = []
+    known = readable_suffixes("markers")
+    for name in given:
+        path = Path(name)
+        if path.is_dir():
+            inside = sorted(p for p in path.iterdir() if suffix_of(p) in known)
+            inside = [p for p in inside if suffix_of(p) != NPZ.suffix]
+            if len(inside) == 0:
+                raise FileError(name, f"no recording in it; expected one of {' '.join(known)}")
+            paths += inside
+        elif has_magic(name) and not path.exists():
+            matches = sorted(map(Path, glob(name, recursive=True)))
+            if len(matches) == 0:
+                raise FileError(name, "no file fits this pattern")
+            paths += matches
+        else:
+            paths.append(path)
+    return list(dict.fromkeys(paths))
+
+
 def plan_outputs(
-    sources: Sequence[Path],
-    outputs: Sequence[str],
-    formats: str | None,
-    report: str | None,
-    others: Sequence[str] = (),
+    sources: Sequence[Path], outputs: MotionOutputs, others: Sequence[str] = ()
 ) -> list[OutputPlan]:
     """Return what is to be written for each recording; folders are made.
 
     Args:
         sources: the recordings.
-        outputs: files, or folders for files called like the recordings.
-        formats: of the files in folders, separated by commas; BVH if None.
-        report: file, or folder.
+        outputs: files, or folders for files called like the recordings; in BVH if nothing is said.
         others: files that are read too, and must not be written.
     """
-    suffixes = _parse_formats(formats)
+    suffixes = _parse_formats(outputs.formats or (BVH.suffix,))
     plans = []
     for source in sources:
         targets: list[Path] = []
-        for output in outputs:
+        for output in outputs.output:
             targets += _target_paths(source, output, suffixes, len(sources))
-        if formats is not None and len(outputs) > 0:
+        if outputs.formats is not None and len(outputs.output) > 0:
             lacking = [s for s in suffixes if s not in {t.suffix.lower() for t in targets}]
             # A single -o take.bvh with --format bvh,glb means take.glb as well.
             targets += [targets[0].with_suffix(suffix) for suffix in lacking]
+        report = outputs.report
         page = None if report is None else _report_path(source, report, len(sources))
         plans.append(OutputPlan(source, tuple(dict.fromkeys(targets)), page))
     _check_paths(plans, [*map(str, sources), *others])
     return plans
 
 
-def _parse_formats(formats: str | None) -> list[str]:
-    suffixes = [f".{part.strip().lstrip('.').lower()}" for part in (formats or "bvh").split(",")]
+def _parse_formats(formats: Sequence[str]) -> list[str]:
+    suffixes = [f".{part.strip().lstrip('.').lower()}" for part in formats]
     for suffix in suffixes:
         if suffix not in writable_suffixes("motion"):
             known = ", ".join(s.removeprefix(".") for s in writable_suffixes("motion"))
-            raise FileError(formats or "", f"no format of motions; expected some of {known}")
+            raise FileError(",".join(formats), f"no format of motions; expected some of {known}")
     return list(dict.fromkeys(suffixes))
 
 
@@ -134,20 +177,6 @@ def _check_paths(plans: Sequence[OutputPlan], read: Sequence[str]) -> None:
             raise FileError(path, f"cannot be written: {error.strerror or error}") from None
 
 
-def format_entry(head: str, text: str) -> str:
-    """Return a paragraph with a word in front: "read     take.c3d: …"."""
-    first, rest = head.ljust(9), " " * 9
-    # A path is never broken, however long: it is there to be copied.
-    return textwrap.fill(
-        text,
-        LINE_WIDTH,
-        initial_indent=first,
-        subsequent_indent=rest,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-
-
 def format_attention(segments: Sequence[dict[str, Any]], list_all: bool) -> list[str]:
     """Return segments of frames with their reason, the worst first, a line or two each."""
     if len(segments) == 0:
@@ -185,3 +214,43 @@ def print_solved(
         say()
     for path, words in written:
         say(format_entry("written", f"{path}: {words}"))
+
+
+def write_tracked(
+    track: Track, plan: OutputPlan, options: RecordingOptions, subject: str
+) -> tuple[dict[str, Any], list[tuple[Path, str]]]:
+    """Write motions and report of a track; return its summary, and files with words about them."""
+    written: list[tuple[Path, str]] = []
+    for path in plan.targets:
+        written += write_motion(track.motion, path, options.angles, options.rotations)
+    summary = summary_of(track, command_line())
+    if plan.report is not None:
+        write_report(track, str(plan.report), summary=summary)
+        written.append((plan.report, "the report"))
+    return {**summary, "subject": subject}, written
+
+
+def run_each(
+    plans: Sequence[OutputPlan],
+    run: Callable[[int, OutputPlan], list[dict[str, Any]]],
+    as_json: bool,
+) -> tuple[int, int]:
+    """Run plans one after the other; return how many failed, and the exit code.
+
+    That of the gravest verdict, or 2 if a plan failed: that is told, unless it is alone.
+    """
+    solved: list[dict[str, Any]] = []
+    failed: list[dict[str, str]] = []
+    for n, plan in enumerate(plans):
+        try:
+            solved += run(n, plan)
+        except ExactikError as error:
+            error = error.renamed(to_flag) if isinstance(error, FileError) else error
+            if len(plans) == 1:
+                raise error from None
+            failed.append({"source": str(plan.source), "error": str(error)})
+            complain(f"exactik: {error}")
+    if as_json:
+        print_json({"solved": solved, "failed": failed})
+    codes = [EXIT_CODES[summary["verdict"]] for summary in solved if "verdict" in summary]
+    return len(failed), 2 if len(failed) > 0 else max(codes, default=0)

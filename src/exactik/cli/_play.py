@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exactik.cli._app import ANIMATE, command, err, frames_bar, say
+from exactik.cli._app import ANIMATE, command, remark, say, show_frames
 from exactik.cli._kernels import compiling
-from exactik.cli._options import (
-    AxesOption,
-    LengthUnitOption,
-    check_axis_option,
-    parse_length_unit,
-)
-from exactik.cli._pose import (
-    BrowserOption,
-    PortOption,
-    read_figure,
-    serve,
-)
+from exactik.cli._options import to_flag
+from exactik.cli._pose import PageOptions, read_figure, serve
 from exactik.errors import FileError, Note
-from exactik.pipeline import RecordingOptions
+from exactik.io import files_to_write, find_content, find_format
+from exactik.model import Skeleton
+from exactik.model.motion import Motion
+from exactik.recordings import pipeline
+from exactik.recordings.pipeline import (
+    LoadedRecording,
+    LoadedSkeleton,
+    RecordingOptions,
+    read_recording,
+)
 
 if TYPE_CHECKING:
-    from exactik.model import Skeleton
-    from exactik.motion import Motion
-    from exactik.pipeline import LoadedRecording, LoadedSkeleton
-    from exactik.viewer import PlaybackData
-
-__all__ = ["holds_markers", "play", "read_motion"]
+    from exactik.studio.viewer import PlaybackData
 
 
 @command(ANIMATE)
@@ -44,6 +39,7 @@ def play(
             "markers alone.",
         ),
     ],
+    *,
     markers: Annotated[
         str | None,
         typer.Option(
@@ -73,23 +69,15 @@ def play(
     ] = None,
     aside: Annotated[
         float,
-        typer.Option(metavar="METRES", help="How far to the left ghosts are shown: side by side."),
+        typer.Option(
+            metavar="METRES", help="How far to the left ghosts are shown, for side by side."
+        ),
     ] = 0.0,
     output_rate: Annotated[
         float, typer.Option(metavar="HZ", help="Frames a second to write, at most.")
     ] = 30.0,
-    up: Annotated[
-        str | None,
-        typer.Option(
-            metavar="AXIS",
-            help="Which axis is up in the files, whatever they say.",
-            callback=check_axis_option,
-        ),
-    ] = None,
-    axes: AxesOption = None,
-    length_unit: LengthUnitOption = None,
-    port: PortOption = 0,
-    browser: BrowserOption = True,
+    reading: Annotated[RecordingOptions, ("up", "axes", "length_unit")],
+    page: PageOptions,
 ) -> None:
     """Look at markers, or play a motion, in the browser; or write a file that plays it.
 
@@ -99,49 +87,46 @@ def play(
         exactik play take.glb --markers capture.c3d
         exactik play take.glb -o take.html
     """
-    from exactik.io import files_to_write
-    from exactik.viewer import MotionViewer, check_export_path
+    from exactik.studio.viewer import MotionViewer, check_export_path
 
     files = (*motions, *(reference or ()))
     if output is not None:
         files_to_write(check_export_path(output), (*files, markers, skeleton))
     figure = None if skeleton is None else read_figure(skeleton)
     alone = holds_markers(motions[0])
-    options = RecordingOptions(
-        up=up if alone else None, axes=axes, length_unit=parse_length_unit(length_unit)
-    )
     with compiling():
         if alone:
             others = (*files[1:], *(() if markers is None else (markers,)))
-            playback = _read_markers_alone(motions[0], others, options)
+            playback = _read_markers_alone(motions[0], others, reading)
         else:
-            playback = _read_motions(files, figure, up, markers, options, aside)
+            playback = _read_motions(files, figure, markers, reading, aside)
     if output is not None:
         _write(playback, output, output_rate)
         return
     with compiling():
-        viewer = MotionViewer(playback, figures=() if figure is None else (figure,), port=port)
+        viewer = MotionViewer(playback, figures=() if figure is None else (figure,), port=page.port)
         viewer.play()
-    serve(viewer, browser)
+    serve(viewer, page.browser)
 
 
 def _read_motions(
     files: Sequence[str],
     figure: LoadedSkeleton | None,
-    up: str | None,
     markers: str | None,
-    options: RecordingOptions,
+    reading: RecordingOptions,
     aside: float,
 ) -> PlaybackData:
     """Return a motion with those that stand beside it, and a recording."""
-    from exactik.viewer import PlaybackData
+    from exactik.studio.viewer import PlaybackData
 
     skeleton, figure_up = (None, None) if figure is None else (figure.skeleton, figure.up)
-    motion, *ghosts = (read_motion(name, skeleton, up, figure_up) for name in files)
-    recorded = None if markers is None else _read_markers(markers, options).markers
+    motion, *ghosts = (read_motion(name, skeleton, reading.up, figure_up) for name in files)
+    recorded = None
+    if markers is not None:  # the axis that is up was said of the motions
+        recorded = _read_markers(markers, replace(reading, up=None)).markers
     playback = PlaybackData.of(motion, markers=recorded, references=ghosts, aside=aside)
     if recorded is not None and len(playback.names) == 0:
-        _print_note(
+        remark(
             markers or "",
             "the skeleton has none of these markers: they are shown without "
             "residuals. NPZ and GLB keep the markers of a skeleton, BVH and AMC do not.",
@@ -149,7 +134,7 @@ def _read_motions(
     for swap in playback.swaps:
         where = f"frames {swap.first + 1}–{swap.last + 1}"
         text = f"{' and '.join(swap.names)} have exchanged their names in {where}: shown as "
-        _print_note(markers or "", text + "the motion has them")
+        remark(markers or "", text + "the motion has them")
     return playback
 
 
@@ -169,33 +154,27 @@ def read_motion(
         figure_up: which axis is up in the skeleton's file; holds where the motion does not tell.
         by_custom: whether what is usual for such files holds where nothing tells.
     """
-    from exactik import pipeline
-
     if holds_markers(name):
         raise FileError(name, "holds markers; expected a motion, and markers behind --markers")
     try:
         loaded = pipeline.read_motion(name, figure, up, figure_up, by_custom=by_custom)
     except FileError as error:
-        raise error.renamed(lambda argument: f"--{argument}") from None
+        raise error.renamed(to_flag) from None
     for note in loaded.notes:
-        _print_note(name, Note.of(note).renamed(lambda argument: f"--{argument}"))
+        remark(name, Note.of(note).renamed(to_flag))
     return loaded.motion
 
 
 def _read_markers(name: str, options: RecordingOptions, *, align: bool = True) -> LoadedRecording:
     """Return the recording in a file, with z up as motions are shown if it is aligned."""
-    from exactik.pipeline import read_recording
-
     recording = read_recording(Path(name), "z", options, align=align)
     for text in recording.notes:
-        _print_note(name, text)
+        remark(name, text)
     return recording
 
 
 def holds_markers(name: str) -> bool:
     """Return whether a file is shown as markers alone; a file that cannot be read is not."""
-    from exactik.io import find_content, find_format
-
     form = find_format(name)
     if form is None or "markers" not in form.readers:
         return False
@@ -206,31 +185,21 @@ def _read_markers_alone(
     name: str, others: Sequence[str], options: RecordingOptions
 ) -> PlaybackData:
     """Return a recording as it is shown without a figure."""
-    from exactik.viewer import PlaybackData, UnsolvedRecording
+    from exactik.studio.viewer import PlaybackData, UnsolvedRecording
 
     if len(others) > 0:
         text = "holds markers, which are shown alone; expected a motion, and these behind --markers"
         raise FileError(name, text)
     loaded = _read_markers(name, options, align=False)
-    origin = "file" if options.up is None else "user"
-    origin = origin if options.axes is None else "axes"
-    return PlaybackData.of(UnsolvedRecording(loaded.markers, origin, tuple(loaded.notes)))
-
-
-def _print_note(name: str, text: str) -> None:
-    err.print(f"{name}: {text}", style="dim", markup=False, highlight=False, soft_wrap=True)
+    unsolved = UnsolvedRecording(loaded.markers, options.up_origin, tuple(loaded.notes))
+    return PlaybackData.of(unsolved)
 
 
 def _write(playback: PlaybackData, path: str, fps: float) -> None:
-    from exactik.viewer import export_playback
+    from exactik.studio.viewer import export_playback
 
-    with frames_bar() as bar:
-        task = bar.add_task("exporting", total=len(playback))
-
-        def progress(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-
-        export_playback(playback, path, fps=fps, progress=progress)
+    with show_frames("exporting", len(playback)) as report:
+        export_playback(playback, path, fps=fps, progress=report)
     size = Path(path).stat().st_size / 1e6
     hint = ", opens in a browser" if Path(path).suffix.lower() in (".html", ".htm") else ""
     say(f"written {path}: {size:.1f} MB{hint}")

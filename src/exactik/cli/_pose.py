@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exactik.cli._app import ANIMATE, command, err, say
+from exactik import model as figures
+from exactik._options import option
+from exactik.anatomy import stand_up_skeleton
+from exactik.cli._app import ANIMATE, command, remark, say
 from exactik.cli._kernels import compiling
-from exactik.cli._options import UpOption
 from exactik.model import Skeleton
+from exactik.recordings.pipeline import (
+    LoadedSkeleton,
+    RecordingOptions,
+    read_skeleton,
+)
 
 if TYPE_CHECKING:
-    from exactik.pipeline import LoadedSkeleton
-    from exactik.viewer import MotionViewer, PoseViewer
-
-__all__ = [
-    "BrowserOption",
-    "PortOption",
-    "load_figure",
-    "load_upright_figure",
-    "pose",
-    "print_look_notes",
-    "read_figure",
-    "serve",
-]
+    from exactik.studio.viewer import MotionViewer, PoseViewer
 
 BUILT_IN = ("human", "quadruped", "hand", "octopus")
 
-PortOption = Annotated[
-    int, typer.Option(metavar="N", help="Port to listen on; 0 for any that is free.", min=0)
-]
-BrowserOption = Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")]
+
+@dataclass(frozen=True, kw_only=True)
+class PageOptions:
+    """Where a page is served."""
+
+    port: int = option(0, "Port to listen on; 0 for any that is free.", metavar="N", least=0)
+    browser: bool = option(True, "Open the page.", flags="--browser/--no-browser")
 
 
 @command(ANIMATE)
@@ -41,9 +40,9 @@ def pose(
         str,
         typer.Argument(metavar="FIGURE", help=f"A skeleton file, or one of {', '.join(BUILT_IN)}."),
     ] = "human",
-    up: UpOption = None,
-    port: PortOption = 0,
-    browser: BrowserOption = True,
+    *,
+    reading: Annotated[RecordingOptions, ("up",)],
+    page: PageOptions,
 ) -> None:
     """Pose a figure in the browser: drag handles or bones, the body follows.
 
@@ -53,19 +52,19 @@ def pose(
         exactik pose panda.urdf --port 8080 --no-browser
         exactik pose laikago.urdf --up y
     """
-    from exactik.viewer import PoseViewer
+    from exactik.studio.viewer import PoseViewer
 
     with compiling():
         figure = read_figure(model)
         print_look_notes(model, figure.skeleton)
-        viewer = PoseViewer(figure.skeleton, up_axis=up or figure.up, port=port)
-    serve(viewer, browser)
+        viewer = PoseViewer(figure.skeleton, up_axis=reading.up or figure.up, port=page.port)
+    serve(viewer, page.browser)
 
 
 def print_look_notes(name: str, figure: Skeleton) -> None:
     """Say which meshes of a figure are missing or damaged."""
     for note in figure.visuals.notes:
-        err.print(f"{name}: {note}", style="dim", markup=False, highlight=False, soft_wrap=True)
+        remark(name, note)
 
 
 def load_figure(name: str) -> tuple[Skeleton, str | None]:
@@ -76,21 +75,16 @@ def load_figure(name: str) -> tuple[Skeleton, str | None]:
 
 def read_figure(name: str) -> LoadedSkeleton:
     """Return a built-in figure, or the one in a file. Print its notes."""
-    from exactik import model
-    from exactik.pipeline import LoadedSkeleton, read_skeleton
-
     if name.lower() in BUILT_IN and not Path(name).exists():
-        return LoadedSkeleton(getattr(model, name.lower())(), name.lower(), "z")
+        return LoadedSkeleton(getattr(figures, name.lower())(), name.lower(), "z")
     loaded = read_skeleton(name)
     for note in loaded.notes:
-        err.print(f"{name}: {note}", style="dim", markup=False, highlight=False, soft_wrap=True)
+        remark(name, note)
     return loaded
 
 
 def load_upright_figure(name: str) -> Skeleton:
     """Return a figure whose up axis is z, as that of the scene is."""
-    from exactik.pipeline import stand_up_skeleton
-
     return stand_up_skeleton(*load_figure(name))
 
 

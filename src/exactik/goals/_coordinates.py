@@ -13,8 +13,6 @@ from exactik.goals._goal import CoordinateTerm, Goal, GoalPart
 if TYPE_CHECKING:
     from exactik.model import Skeleton
 
-__all__ = ["PostureGoal", "SoftLimitGoal"]
-
 
 @dataclass(frozen=True, eq=False)
 class _CoordinateGoal(Goal):

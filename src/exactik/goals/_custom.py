@@ -11,14 +11,12 @@ import numpy as np
 from exactik._arrays import contiguous_copy
 from exactik.errors import GoalError, ShapeError
 from exactik.goals._goal import Goal, refuse_goal
-from exactik.kernels.calculus.sums import EXACT, VALUE
+from exactik.kernels.goals.sums import EXACT, VALUE
 from exactik.spatial import exp_rotation
 from exactik.typing import Array
 
 if TYPE_CHECKING:
     from exactik.model import Skeleton
-
-__all__ = ["FrameGoal"]
 
 
 @dataclass(frozen=True, eq=False)

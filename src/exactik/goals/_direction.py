@@ -17,8 +17,6 @@ from exactik.typing import Array
 if TYPE_CHECKING:
     from exactik.model import Skeleton
 
-__all__ = ["AimGoal", "DirectionGoal"]
-
 
 @dataclass(frozen=True, eq=False)
 class DirectionGoal(TermGoal):

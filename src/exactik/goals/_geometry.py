@@ -10,14 +10,6 @@ from exactik.errors import GoalError
 from exactik.spatial import is_rotation, nearest_rotation
 from exactik.typing import Array, BoolArray
 
-__all__ = [
-    "distance_beyond",
-    "refuse_any",
-    "require_direction",
-    "require_rotation",
-    "require_rotations",
-]
-
 # Half of the 1e-14 that `nearest_rotation` leaves alone: rounding, some 1e-16, cannot bridge the
 # rest, so that one matrix and a batch of them are treated alike. Smaller would only be slower.
 PLAIN_ROTATION_ERROR = 5e-15

@@ -24,22 +24,12 @@ from numpy.typing import ArrayLike
 
 from exactik._arrays import freeze, is_number, require_finite
 from exactik.errors import GoalError, ShapeError
+from exactik.kernels.goals.terms import POSITION
 from exactik.typing import Array
 
 if TYPE_CHECKING:
     from exactik.model import Skeleton
 
-__all__ = [
-    "DEFAULT_ANGLE_TOLERANCE",
-    "DEFAULT_POSITION_TOLERANCE",
-    "CoordinateTerm",
-    "Goal",
-    "GoalPart",
-    "Term",
-    "TermGoal",
-    "refuse_goal",
-    "require_weight_matrix",
-]
 
 LEAST_DESCRIBED = 1e-3  # [mm, degrees]: below any tolerance and any measurement
 
@@ -67,6 +57,11 @@ class Term(NamedTuple):
     axis: Array = _ZERO
     target: Array = _ZERO
     rotation: Array = _EYE
+
+    @property
+    def is_place(self) -> bool:
+        """Whether it asks that a point of the bone be at a place."""
+        return self.kind == POSITION
 
 
 class CoordinateTerm(NamedTuple):

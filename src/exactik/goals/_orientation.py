@@ -19,8 +19,6 @@ from exactik.typing import Array
 if TYPE_CHECKING:
     from exactik.model import Skeleton
 
-__all__ = ["OrientationGoal", "PoseGoal"]
-
 
 @dataclass(frozen=True, eq=False)
 class OrientationGoal(TermGoal):

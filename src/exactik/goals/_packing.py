@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from exactik._arrays import freeze
 from exactik.goals._goal import CoordinateTerm, Goal, GoalPart, Term, refuse_goal
+from exactik.kernels import compiled_or_interpreted
 from exactik.kernels.calculus.workspace import Goals
 from exactik.kernels.goals import clouds as cloud
 from exactik.kernels.goals import terms as kinds
@@ -19,10 +20,7 @@ from exactik.kernels.goals.clouds import Clouds
 from exactik.kernels.goals.coordinates import CoordinateGoals
 from exactik.kernels.goals.terms import Terms
 from exactik.model import Skeleton
-from exactik.spatial import runnable
 from exactik.typing import Array, IntArray
-
-__all__ = ["PackedGoals", "PythonTerm", "as_goals", "choose_origin", "pack_goals"]
 
 MAX_ORIGIN_TERMS = 5  # two may be far off; a median of all would take longer than packing
 
@@ -240,7 +238,8 @@ def choose_origin(terms: IntArray, target: Array) -> Array:
     if len(terms) == 0:
         return np.zeros((*target.shape[:-2], 3))
     some = terms[:: -(-len(terms) // MAX_ORIGIN_TERMS)]
-    return np.median(target[..., some, :], axis=-2)
+    ordered = np.sort(target[..., some, :], axis=-2)  # a third of the time of `np.median`
+    return 0.5 * (ordered[..., (len(some) - 1) // 2, :] + ordered[..., len(some) // 2, :])
 
 
 def _pack_terms(skeleton: Skeleton, entries: list[_Entry], origin: Array, pool: bool) -> Terms:
@@ -284,7 +283,7 @@ def _pool_terms(skeleton: Skeleton, terms: Terms) -> tuple[NDArray[np.uint32], C
         rows_used=np.zeros(count, np.uint32),
         floor=np.zeros(1),
     )
-    runnable(cloud.reduce_to_clouds)(terms, slot, clouds)
+    compiled_or_interpreted(cloud.reduce_to_clouds)(terms, slot, clouds)
     return slot, clouds
 
 

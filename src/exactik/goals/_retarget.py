@@ -13,18 +13,10 @@ from exactik._arrays import as_floats, require_finite
 from exactik.errors import GoalError, ShapeError, UnknownNameError
 from exactik.goals._goal import Goal
 from exactik.goals._packing import PackedGoals, choose_origin
+from exactik.kernels import compiled_or_interpreted
 from exactik.kernels.goals.targets import Targets, retarget
 from exactik.kernels.goals.terms import LOG
-from exactik.spatial import runnable
 from exactik.typing import Array
-
-__all__ = [
-    "NewTargets",
-    "check_new_targets",
-    "pack_batch_targets",
-    "retarget_goals",
-    "retarget_packed",
-]
 
 
 class NewTargets(NamedTuple):
@@ -64,8 +56,8 @@ def check_new_targets(
         values, points = before.values.copy(), before.points.copy()
         rotations = before.packed.rotation.copy()
     for name, value in targets.items():
-        what = f"target of goal {name!r}"
-        own = np.array(require_finite(what, value))  # the caller may go on to change theirs
+        # A copy, because the caller may go on to change theirs.
+        own = np.array(as_floats(f"target of goal {name!r}", value))
         checked, terms = _check_targets(goals, name, own[None], single=True), packed.terms[name]
         goals[name].write_targets(checked, points[:, terms], rotations[:, terms])
         values[name] = own
@@ -85,7 +77,7 @@ def retarget_goals(goals: Mapping[str, Goal], new: NewTargets) -> tuple[Goal, ..
 def retarget_packed(packed: PackedGoals, goals: Sequence[Goal], new: NewTargets) -> PackedGoals:
     """Return the packed goals with new targets; `goals` have them already."""
     arrays, named = packed.copy_arrays(), dict(zip(packed.rows, goals, strict=True))
-    runnable(retarget)(arrays, new.packed, 0)
+    compiled_or_interpreted(retarget)(arrays, new.packed, 0)
     custom = tuple(term._replace(goal=named[term.name]) for term in packed.custom)
     return replace(packed, arrays=arrays, custom=custom, targets=new.points[0])
 
@@ -156,4 +148,5 @@ def _check_targets(
         if single:
             shown, expected = shown[1:], str(shape)
         raise ShapeError(f"{what} has shape {shown}; expected {expected}")
-    return goal.check_targets(what, require_finite(what, array))
+    require_finite(what, array[0] if single else array)
+    return goal.check_targets(what, array)

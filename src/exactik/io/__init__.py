@@ -1,6 +1,8 @@
 """Files: readers that turn them into models and recordings, in metres and radians; and writers."""
 
 from exactik.errors import Note
+from exactik.io._coordinates import compute_coordinates, make_continuous
+from exactik.io._element import Element
 from exactik.io._files import open_atomic, read_text
 from exactik.io._load import (
     load_coordinate_table,
@@ -15,11 +17,15 @@ from exactik.io._load import (
     load_scale_setup,
     load_skeleton,
     load_timed_markers,
+    save_markers,
+    save_motion,
+    save_skeleton,
 )
-from exactik.io._notes import collect_warnings
-from exactik.io._save import save_markers, save_motion, save_skeleton
+from exactik.io._notes import Notes, collect_warnings
+from exactik.io._xml import MAX_DEPTH, read_xml
 from exactik.io.conversion import (
     Conversion,
+    ConvertOptions,
     choose_unit,
     convert,
     files_to_write,
@@ -51,82 +57,28 @@ from exactik.io.inspection import (
     inspect_markers,
     measure_space,
 )
-from exactik.io.opensim import (
-    CoordinateTask,
-    FramePlace,
-    IkSetup,
-    ImuSetup,
-    OpenSimBody,
-    OpenSimCoordinate,
-    OpenSimCoupler,
-    OpenSimJoint,
-    OpenSimMarker,
-    OpenSimModel,
-    OrientationTable,
-    TransformAxis,
-    build_skeleton,
-    is_ik_setup,
-    is_imu_setup,
-    write_storage,
-)
-from exactik.io.opensim.scaling import (
-    GenericModel,
-    ManualScale,
-    MarkerPlacing,
-    Measurement,
-    ModelScaling,
-    ScaleSetup,
-    default_pose,
-    is_scale_setup,
-    write_marker_set,
-    write_scale_set,
-)
 from exactik.io.robots import JointPlace
-from exactik.io.tables import (
-    CoordinateColumn,
-    CoordinateTable,
-    compute_column,
-    list_coordinate_columns,
-)
 
 __all__ = [
     "FORMATS",
+    "MAX_DEPTH",
     "READABLE",
     "BoneFacts",
     "Conversion",
-    "CoordinateColumn",
-    "CoordinateTable",
-    "CoordinateTask",
+    "ConvertOptions",
     "DofFacts",
+    "Element",
     "Facts",
     "Format",
-    "FramePlace",
-    "GenericModel",
-    "IkSetup",
-    "ImuSetup",
     "JointPlace",
-    "ManualScale",
     "MarkerFacts",
-    "MarkerPlacing",
-    "Measurement",
-    "ModelScaling",
     "Note",
-    "OpenSimBody",
-    "OpenSimCoordinate",
-    "OpenSimCoupler",
-    "OpenSimJoint",
-    "OpenSimMarker",
-    "OpenSimModel",
-    "OrientationTable",
-    "ScaleSetup",
+    "Notes",
     "SkeletonFacts",
-    "TransformAxis",
-    "build_skeleton",
     "choose_unit",
     "collect_warnings",
-    "compute_column",
+    "compute_coordinates",
     "convert",
-    "default_pose",
     "describe_markers",
     "files_to_write",
     "find_content",
@@ -135,10 +87,6 @@ __all__ = [
     "find_up_axis",
     "inspect_file",
     "inspect_markers",
-    "is_ik_setup",
-    "is_imu_setup",
-    "is_scale_setup",
-    "list_coordinate_columns",
     "load_coordinate_table",
     "load_generic_model",
     "load_ik_setup",
@@ -151,9 +99,11 @@ __all__ = [
     "load_scale_setup",
     "load_skeleton",
     "load_timed_markers",
+    "make_continuous",
     "measure_space",
     "open_atomic",
     "read_text",
+    "read_xml",
     "readable_formats",
     "readable_suffixes",
     "save_markers",
@@ -164,7 +114,4 @@ __all__ = [
     "writable_formats",
     "writable_suffixes",
     "write_files",
-    "write_marker_set",
-    "write_scale_set",
-    "write_storage",
 ]

@@ -17,8 +17,6 @@ from exactik.model import Skeleton
 from exactik.spatial import euler_angles, other_euler_angles, wrap_angles
 from exactik.typing import Array
 
-__all__ = ["compute_continuous_angles", "compute_coordinates", "make_continuous"]
-
 
 def compute_coordinates(skeleton: Skeleton, positions: Array, rotations: Array) -> Array:
     """Return the coordinates in which the bones are at given places.
@@ -40,8 +38,7 @@ def compute_coordinates(skeleton: Skeleton, positions: Array, rotations: Array) 
             p_from_parent = p_parent_bone - positions[:, parent]
             p_parent_bone = (R_parent_world @ p_from_parent[..., None])[..., 0]
             R_parent_bone = R_parent_world @ R_parent_bone
-        pre = np.eye(3) if bone.pre is None else np.array(bone.pre)
-        post = np.eye(3) if bone.post is None else np.array(bone.post)
+        pre, post = bone.constant_rotations
         shift = (p_parent_bone - bone.offset) @ pre
         parts.append(bone.joint.coordinates_for(shift, pre.T @ R_parent_bone @ post.T))
     return np.concatenate(parts, axis=1)[:, skeleton.free_coordinates]

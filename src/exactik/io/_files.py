@@ -6,29 +6,23 @@ import math
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from exactik.errors import FileError
 
-__all__ = [
-    "NUMBER_FORMAT",
-    "decode_text",
-    "make_unique",
-    "open_atomic",
-    "parse_number",
-    "read_bytes",
-    "read_text",
-    "to_unix_lines",
-]
-
 MAX_BYTES = 4 << 30  # [bytes] more than any recording; what is larger is no file of ours
 NUMBER_FORMAT = "%.12g"  # a micrometre at a thousand kilometres, a nanoradian after ten turns
 
 # float() also takes 1_000 and "nan", which other readers of these files do not.
 NUMBER_PATTERN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.I)
+# Some C libraries write -1.#IND00 and 1.#QNAN.
+NOT_FINITE_PATTERN = re.compile(
+    rb"[+-]?(nan|nan\(ind\)|inf|infinity|1\.#(ind|inf|qnan|snan)0*)", re.I
+)
+_BLANKED = bytes(32 if byte < 32 and byte != 10 else byte for byte in range(256))
 
 
 def read_bytes(path: str) -> bytes:
@@ -72,6 +66,35 @@ def read_text(path: str) -> str:
 def parse_number(word: str) -> float:
     """Return a decimal number, NaN for anything else."""
     return float(word) if NUMBER_PATTERN.fullmatch(word) is not None else math.nan
+
+
+def split_lines(data: bytes, start: int = 0) -> Iterator[tuple[int, list[bytes]]]:
+    """Run over the lines from a byte on that have words: number, from 1, and words.
+
+    Every byte up to the blank separates words.
+    """
+    first = data.count(b"\n", 0, start) + 1
+    for number, line in enumerate(data[start:].translate(_BLANKED).split(b"\n"), start=first):
+        if len(words := line.split()) > 0:
+            yield number, words
+
+
+def parse_numbers(words: Sequence[bytes]) -> list[float] | None:
+    """Return decimal numbers, some perhaps not finite; None if a word is no number."""
+    if b"_" not in b" ".join(words):  # which float() takes, and no other reader
+        try:
+            return list(map(float, words))
+        except ValueError:
+            pass
+    numbers = [_parse_word(word) for word in words]
+    return None if None in numbers else [x for x in numbers if x is not None]
+
+
+def _parse_word(word: bytes) -> float | None:
+    if NOT_FINITE_PATTERN.fullmatch(word) is not None:
+        return math.nan
+    number = parse_number(word.decode("ascii", "replace"))
+    return None if math.isnan(number) else number
 
 
 def make_unique(labels: Iterable[str]) -> list[str]:

@@ -12,8 +12,6 @@ from typing import Any, Literal, NamedTuple
 from exactik._text import join_names
 from exactik.errors import UsageError
 
-__all__ = ["CONTENTS", "PLURALS", "Content", "Format", "Function", "Outline"]
-
 # What a file can hold. A file of several formats may hold one or the other; the order is that in
 # which a conversion chooses: a motion has a skeleton, and its skeleton may have markers.
 Content = Literal["motion", "markers", "skeleton"]
@@ -30,11 +28,16 @@ class Function(NamedTuple):
 
     Attributes:
         reference: "module:function".
-        options: the keyword arguments that it takes, of those that its caller has to give.
+        without: the keyword arguments that it takes from those alone who name them.
     """
 
     reference: str
-    options: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The keyword arguments that it takes, of those that its caller has to give."""
+        return tuple(name for name in self._list_arguments() if name not in self.without)
 
     def resolve(self) -> Callable[..., Any]:
         """Return the function."""
@@ -43,7 +46,8 @@ class Function(NamedTuple):
 
     def bind(self, **options: Any) -> Callable[..., Any]:
         """Return the function with those of the options set that it takes."""
-        taken = {name: value for name, value in options.items() if name in self.options}
+        known = self.options
+        taken = {name: value for name, value in options.items() if name in known}
         return partial(self.resolve(), **taken)
 
     def bind_all(self, options: Mapping[str, Any]) -> Callable[..., Any]:
@@ -51,13 +55,17 @@ class Function(NamedTuple):
 
         It may take more than its `options`: what somebody asks for by name.
         """
-        function = self.resolve()
-        _, _, *known = signature(function).parameters  # what to write, and where
+        known = self._list_arguments()
         for name in options:
             if name not in known:
                 listed = join_names(known) or "none"
                 raise UsageError(f"no option {name!r} for this format; it takes {listed}")
-        return partial(function, **options)
+        return partial(self.resolve(), **options)
+
+    def _list_arguments(self) -> list[str]:
+        """Return the names of its arguments but for the first two, of which `Format` tells."""
+        _, _, *names = signature(self.resolve()).parameters
+        return names
 
 
 @dataclass(frozen=True)
@@ -107,7 +115,7 @@ class Format:
         states_rate: whether other programs find the rate in it.
         needs_skeleton: whether a motion in it is of no use without the file of a skeleton.
         companion: suffix of the file with the skeleton that lies beside such a motion.
-        outline_of: `function(path, notes) -> Outline`, what such a motion tells all the same.
+        read_outline: `function(path, notes) -> Outline`, what such a motion tells all the same.
         details_of: `function(path, notes) -> Mapping[str, str]`, what a file with a skeleton has
             besides it, in words: subject → sentence.
         losses_of: `function(written, read, path) -> list[str]`, what a skeleton in it has lost,
@@ -133,7 +141,7 @@ class Format:
     states_rate: bool = True
     needs_skeleton: bool = False
     companion: str = ""
-    outline_of: Function | None = None
+    read_outline: Function | None = None
     details_of: Function | None = None
     losses_of: Function | None = None
     keeps: str = ""

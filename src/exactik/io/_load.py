@@ -1,13 +1,15 @@
-"""From a path to a model or a recording: which reader takes which file."""
+"""From a path to a model or a recording and back: which reader or writer takes which file."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import replace
+from typing import Any
 
+from exactik._arguments import require_instance
 from exactik.errors import UsageError
 from exactik.io._notes import Notes
-from exactik.io.formats import reader_of
+from exactik.io.formats import reader_of, writer_of
 from exactik.io.opensim import (
     IkSetup,
     ImuSetup,
@@ -22,25 +24,9 @@ from exactik.io.opensim.scaling import GenericModel, ScaleSetup, read_scale_setu
 from exactik.io.robots import JointPlace, read_robot
 from exactik.io.tables import CoordinateTable, read_mot, read_timed_trc
 from exactik.model import Skeleton
-from exactik.motion import Markers, Motion
+from exactik.model.motion import Markers, Motion
 from exactik.typing import Array
 
-__all__ = [
-    "load_coordinate_table",
-    "load_generic_model",
-    "load_ik_setup",
-    "load_imu_setup",
-    "load_joint_names",
-    "load_markers",
-    "load_motion",
-    "load_opensim_model",
-    "load_orientations",
-    "load_scale_setup",
-    "load_skeleton",
-    "load_timed_markers",
-]
-
-PathLike = str | os.PathLike[str]
 Unit = str | float | None
 
 
@@ -92,7 +78,7 @@ def load_motion(
         length_unit: as for `load_skeleton`.
         up_axis: "x", "y" or "z"; stored, nothing is turned.
         rate: frames a second [Hz], in place of what the file says; for glTF, whose keys have times
-            of their own, how often to look at them. AMC says nothing: 120 Hz is assumed.
+            of their own, the rate at which they are sampled. AMC states none: 120 Hz is assumed.
         positions: for BVH, whether position channels "replace" a joint's offset or "add" to it.
         animation: for glTF, which of several: its number or name; the first if None.
         strict: whether to refuse a file that is damaged but usable.
@@ -205,3 +191,50 @@ def load_joint_names(path: PathLike, floating: bool = False) -> dict[str, JointP
         floating: as given to `load_skeleton`; it shifts the indices.
     """
     return read_robot(os.fspath(path), None, floating).joints
+
+
+PathLike = str | os.PathLike[str]
+
+
+def save_skeleton(skeleton: Skeleton, path: PathLike, **options: Any) -> None:
+    """Write a skeleton to .asf, .bvh, .glb, .npz or .urdf; whole or not at all.
+
+    Args:
+        skeleton: what to write.
+        path: where.
+        options: `length_unit` for formats that state none (BVH: "cm" by default); `markers` for GLB
+            and URDF: whether to write them too; `up_axis` for GLB and NPZ: "x", "y" or "z";
+            `metadata` for NPZ: what else is to be kept, by name, as JSON has it.
+    """
+    path = os.fspath(path)
+    require_instance("skeleton", skeleton, Skeleton)
+    writer_of(path, "skeleton").bind_all(options)(skeleton, path)
+
+
+def save_motion(motion: Motion, path: PathLike, **options: Any) -> None:
+    """Write a motion to .bvh, .amc, .glb, .npz, .mot or .csv; whole or not at all.
+
+    Args:
+        motion: what to write.
+        path: where; AMC needs the skeleton in an .asf beside it, see `save_skeleton`.
+        options: `length_unit` for formats that state none (BVH: "cm" by default); `angles` for
+            MOT and CSV: "clinical", "joints" or "both" (default); `in_degrees` for MOT: True by
+            default; `rotations` for CSV: "coordinates" (default), "wxyz" or "swing-twist"; for GLB
+            `markers`, whether to write them too, and `up_axis`, in place of the motion's.
+    """
+    path = os.fspath(path)
+    require_instance("motion", motion, Motion)
+    writer_of(path, "motion").bind_all(options)(motion, path)
+
+
+def save_markers(markers: Markers, path: PathLike, **options: Any) -> None:
+    """Write markers to .c3d, .trc, .csv or .npz; whole or not at all.
+
+    Args:
+        markers: what to write.
+        path: where.
+        options: `length_unit`, "mm" by default for C3D and TRC, "m" for CSV.
+    """
+    path = os.fspath(path)
+    require_instance("markers", markers, Markers)
+    writer_of(path, "markers").bind_all(options)(markers, path)

@@ -9,9 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from exactik.errors import Advice, FileError, FileWarning, Note, Severity
-
-__all__ = ["Notes", "collect_warnings", "warn_of"]
+from exactik.errors import Advice, FileError, FileWarning, Note
 
 
 class Notes:
@@ -27,43 +25,20 @@ class Notes:
         self.path, self.strict = path, strict
         self._notes: list[Note] = []
 
-    def remark(
-        self,
-        text: str,
-        place: str = "",
-        *,
-        code: str = "remark",
-        value: str = "",
-        advice: Advice | None = None,
-    ) -> None:
-        """Note a fact."""
-        self._notes.append(Note(code, "remark", place, text, value, advice))
+    def remark(self, text: str, place: str = "", *, code: str = "remark", **more: Any) -> None:
+        """Note a fact; `more` are the value and the advice of a `Note`."""
+        self._notes.append(Note(code, "remark", place, text, **more))
 
-    def assume(
-        self,
-        text: str,
-        place: str = "",
-        *,
-        code: str = "assumption",
-        value: str = "",
-        advice: Advice | None = None,
-    ) -> None:
+    def assume(self, text: str, place: str = "", *, code: str = "assumption", **more: Any) -> None:
         """Note a guess that may be wrong, and warn of it."""
-        self._add("assumption", text, place, code, value, advice)
+        self._warn(Note(code, "assumption", place, text, **more))
 
-    def flag_damage(
-        self,
-        text: str,
-        place: str = "",
-        *,
-        code: str = "damage",
-        value: str = "",
-        advice: Advice | None = None,
-    ) -> None:
+    def flag_damage(self, text: str, place: str = "", *, code: str = "damage", **more: Any) -> None:
         """Note what was dropped or contradicts itself, and warn of it; raise if strict."""
+        note = Note(code, "damage", place, text, **more)
         if self.strict:
-            raise FileError(self.path, text, place, code, advice)
-        self._add("damage", text, place, code, value, advice)
+            raise FileError(self.path, text, place, code, note.advice)
+        self._warn(note)
 
     def error(
         self,
@@ -81,16 +56,7 @@ class Notes:
         """Everything noted."""
         return tuple(self._notes)
 
-    def _add(
-        self,
-        severity: Severity,
-        text: str,
-        place: str,
-        code: str,
-        value: str,
-        advice: Advice | None,
-    ) -> None:
-        note = Note(code, severity, place, text, value, advice)
+    def _warn(self, note: Note) -> None:
         self._notes.append(note)
         warn_of(self.path, note)
 

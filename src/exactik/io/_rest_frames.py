@@ -21,13 +21,6 @@ import numpy as np
 from exactik.model import Skeleton
 from exactik.typing import Array
 
-__all__ = [
-    "RestFrames",
-    "compute_local_positions",
-    "compute_local_rotations",
-    "compute_rest_frames",
-]
-
 
 class RestFrames(NamedTuple):
     """The frames of a skeleton at q = 0.
@@ -51,7 +44,7 @@ def compute_rest_frames(skeleton: Skeleton) -> RestFrames:
     q[[index for _, index in skeleton.quaternions]] = 1.0
     R_world_bone = skeleton.forward(q).rotations
     R_world_parent = np.concatenate([R_world_bone, np.eye(3)[None]])[skeleton.parents]
-    pre = np.array([np.eye(3) if b.pre is None else np.array(b.pre) for b in skeleton.bones])
+    pre = np.array([bone.constant_rotations[0] for bone in skeleton.bones])
     parents = {bone.parent for bone in skeleton.bones}
     end_sites = {
         bone.name

@@ -7,8 +7,6 @@ import math
 from exactik.errors import Advice, FileError, UnknownNameError
 from exactik.io._notes import Notes
 
-__all__ = ["LENGTH_UNITS", "assume_unit", "guess_unit", "metres_per", "require_named_unit"]
-
 # Metres in one unit.
 LENGTH_UNITS = {"m": 1.0, "dm": 0.1, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
 

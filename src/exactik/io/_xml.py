@@ -14,143 +14,20 @@ notes to say so in.
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import stat
-from collections.abc import Iterator
 from xml.sax import SAXException, SAXParseException
 from xml.sax.handler import ContentHandler
 from xml.sax.xmlreader import AttributesImpl, Locator
 
-from exactik.errors import FileError, Note
-from exactik.io._notes import Notes, warn_of
-
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_ELEMENTS", "Element", "read_xml"]
+from exactik.errors import FileError
+from exactik.io._element import Element, shorten
+from exactik.io._notes import Notes
 
 MAX_BYTES = 32 * 2**20
 MAX_DEPTH = 2000
 MAX_ELEMENTS = 500_000
-
-# What float() takes besides, such as 1_000 or Arabic digits, no other reader of these files takes.
-NUMBER_PATTERN = re.compile(
-    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?)", re.I
-)
-
-
-class Element:
-    """One element: its tag, its attributes, what is inside it, and where it stands.
-
-    Attributes:
-        tag: with its prefix, if it has one.
-        attributes: name → text.
-        text: what is directly inside it besides elements, without the blanks around.
-        children: in the order of the file.
-        path: the file that it comes from.
-        line: the line of its opening tag.
-    """
-
-    __slots__ = ("attributes", "children", "line", "path", "tag", "text")
-
-    def __init__(self, tag: str, attributes: dict[str, str], path: str, line: int):
-        """Make an element without text or children."""
-        self.tag, self.attributes, self.path, self.line = tag, attributes, path, line
-        self.text = ""
-        self.children: list[Element] = []
-
-    @property
-    def place(self) -> str:
-        """Where it stands: 'line 12, <joint name="elbow">'."""
-        name = self.attributes.get("name", "")
-        label = f' name="{shorten(name)}"' if name != "" else ""
-        return f"line {self.line}, <{shorten(self.tag)}{label}>"
-
-    def error(self, message: str, code: str = "malformed") -> FileError:
-        """Return the error that names this element."""
-        return FileError(self.path, message, self.place, code)
-
-    def warn(self, text: str, code: str = "damage") -> None:
-        """Warn of something at this element that is not kept."""
-        warn_of(self.path, Note(code, "damage", self.place, text))
-
-    def find_children(self, *tags: str) -> Iterator[Element]:
-        """Run over the children with one of these tags."""
-        return (child for child in self.children if child.tag in tags)
-
-    def find_child(self, tag: str) -> Element | None:
-        """Return the only child with this tag, None if there is none."""
-        matches = list(self.find_children(tag))
-        if len(matches) > 1:
-            raise matches[1].error(f"a second <{tag}> in {self.place}; expected at most one")
-        return matches[0] if len(matches) == 1 else None
-
-    def find_descendants(self, *tags: str) -> Iterator[Element]:
-        """Run over the descendants, those with one of these tags if any is given, in file order."""
-        stack = self.children[::-1]
-        while len(stack) > 0:
-            element = stack.pop()
-            if len(tags) == 0 or element.tag in tags:
-                yield element
-            stack.extend(reversed(element.children))
-
-    def read_required(self, key: str, what: str) -> str:
-        """Return an attribute that has to be there; `what` it is goes into the error."""
-        value = self.attributes.get(key, "").strip()
-        if value == "":
-            raise self.error(f"attribute {key!r} is missing; expected {what}")
-        return value
-
-    def read_choice(self, key: str, default: str, *choices: str) -> str:
-        """Return an attribute that is one of a few words."""
-        value = self.attributes.get(key, default).strip()
-        if value not in choices:
-            raise self.error(f"{key} is {shorten(value)!r}; expected one of {', '.join(choices)}")
-        return value
-
-    def read_numbers(
-        self,
-        key: str,
-        default: tuple[float, ...],
-        *,
-        infinite: bool = False,
-        fewer: bool = False,
-    ) -> tuple[float, ...]:
-        """Return an attribute of as many numbers as its default has.
-
-        Args:
-            key: name of the attribute.
-            default: what holds if it is absent.
-            infinite: whether infinity is a value, as it is for limits.
-            fewer: whether there may be fewer numbers, the rest being those of the default.
-        """
-        text = self.attributes.get(key)
-        if text is None:
-            return default
-        values = self._parse_numbers(text, key, len(default), infinite=infinite, fewer=fewer)
-        return values + default[len(values) :]
-
-    def read_number(self, key: str, default: float) -> float:
-        """Return an attribute that is one finite number."""
-        return self.read_numbers(key, (default,))[0]
-
-    def parse_text(self, count: int, *, infinite: bool = False) -> tuple[float, ...]:
-        """Return the text of the element as so many numbers; infinity may be one, or not."""
-        return self._parse_numbers(self.text, "its text", count, infinite=infinite)
-
-    def _parse_numbers(
-        self, text: str, what: str, count: int, *, infinite: bool, fewer: bool = False
-    ) -> tuple[float, ...]:
-        words = text.split()
-        wanted = "a number" if count == 1 else f"{'up to ' if fewer else ''}{count} numbers"
-        if len(words) != count and not (fewer and 0 < len(words) < count):
-            raise self.error(f"{what} is {shorten(text)!r}; expected {wanted}, found {len(words)}")
-        for word in words:
-            if not NUMBER_PATTERN.fullmatch(word):
-                raise self.error(f"{what} has {shorten(word)!r}; expected {wanted}")
-        values = tuple(map(float, words))
-        if not infinite and not all(map(math.isfinite, values)):
-            raise self.error(f"{what} is {shorten(text)!r}; expected {wanted}, all finite")
-        return values
 
 
 def read_xml(path: str | os.PathLike[str], tolerant: Notes | None = None) -> Element:
@@ -261,9 +138,3 @@ def _to_utf8(data: bytes, notes: Notes) -> bytes:
         notes.remark("a byte is no UTF-8; read as cp1252", f"line {line}", code="encoding-guessed")
         return data.decode("cp1252", errors="replace").encode("utf-8")
     return data
-
-
-def shorten(text: str, length: int = 60) -> str:
-    """Return the text on one line, cut where it gets long."""
-    text = " ".join(text.split())
-    return text if len(text) <= length else text[: length - 1] + "…"

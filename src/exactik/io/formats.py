@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -53,15 +54,23 @@ __all__ = [
 
 PathLike = str | os.PathLike[str]
 
+
+def _of(package: str, **names: str) -> dict[Content, Function]:
+    """Return the functions of a package of `exactik.io` for each content."""
+    return {
+        content: Function(f"exactik.io.{package}:{names[content]}")
+        for content in CONTENTS
+        if content in names
+    }
+
+
 # --- markers
 
 C3D = Format(
     name="C3D",
     suffixes=(".c3d",),
-    readers={
-        "markers": Function("exactik.io.c3d:read_c3d", ("length_unit", "rate", "zeros_are_missing"))
-    },
-    writers={"markers": Function("exactik.io.c3d:write_c3d", ("length_unit",))},
+    readers=_of("c3d", markers="read_c3d"),
+    writers=_of("c3d", markers="write_c3d"),
     up_axis="z",
     states_up_axis=("markers",),
     length_unit="mm",
@@ -73,12 +82,8 @@ C3D = Format(
 TRC = Format(
     name="TRC",
     suffixes=(".trc",),
-    readers={
-        "markers": Function(
-            "exactik.io.tables:read_trc", ("length_unit", "rate", "zeros_are_missing")
-        )
-    },
-    writers={"markers": Function("exactik.io.tables:write_trc", ("length_unit",))},
+    readers=_of("tables", markers="read_trc"),
+    writers=_of("tables", markers="write_trc"),
     length_unit="mm",
     keeps="positions to nine digits, gaps, names, rate, frame numbers",
     loses="other series, up axis; tabs in names",
@@ -88,11 +93,7 @@ TSV = Format(
     name="TSV",
     maker="Qualisys",
     suffixes=(".tsv",),
-    readers={
-        "markers": Function(
-            "exactik.io.tables:read_tsv", ("length_unit", "rate", "zeros_are_missing")
-        )
-    },
+    readers=_of("tables", markers="read_tsv"),
     up_axis="z",
     length_unit="mm",
     keeps="positions, gaps, names, rate",
@@ -104,10 +105,8 @@ TSV = Format(
 URDF = Format(
     name="URDF",
     suffixes=(".urdf",),
-    readers={
-        "skeleton": Function("exactik.io.robots:read_robot_skeleton", ("length_unit", "floating"))
-    },
-    writers={"skeleton": Function("exactik.io.robots.writing:write_urdf", ("markers",))},
+    readers=_of("robots", skeleton="read_robot_skeleton"),
+    writers=_of("robots.writing", skeleton="write_urdf"),
     losses_of=Function("exactik.io.robots.writing:find_urdf_losses"),
     up_axis="z",
     up_axis_is_fixed=True,
@@ -119,9 +118,7 @@ URDF = Format(
 MJCF = Format(
     name="MJCF",
     suffixes=(".xml", ".mjcf"),
-    readers={
-        "skeleton": Function("exactik.io.robots:read_robot_skeleton", ("length_unit", "floating"))
-    },
+    readers=_of("robots", skeleton="read_robot_skeleton"),
     up_axis="z",
     up_axis_is_fixed=True,
     keeps="bodies, joints, limits, defaults, includes; equalities of joints as couplings",
@@ -134,7 +131,7 @@ OSIM = Format(
     name="OSIM",
     maker="OpenSim",
     suffixes=(".osim",),
-    readers={"skeleton": Function("exactik.io.opensim:read_opensim_skeleton")},
+    readers=_of("opensim", skeleton="read_opensim_skeleton"),
     details_of=Function("exactik.io.opensim:describe_opensim_model"),
     up_axis="y",
     keeps="bodies, joints, coordinates, clamped ranges, locks, coordinate couplers, markers",
@@ -146,8 +143,8 @@ OSIM = Format(
 ASF = Format(
     name="ASF",
     suffixes=(".asf",),
-    readers={"skeleton": Function("exactik.io.acclaim:read_asf", ("length_unit",))},
-    writers={"skeleton": Function("exactik.io.acclaim:write_asf", ("length_unit",))},
+    readers=_of("acclaim", skeleton="read_asf"),
+    writers=_of("acclaim", skeleton="write_asf"),
     up_axis="y",
     up_axis_is_fixed=True,
     length_unit="1/0.45 in",
@@ -160,10 +157,8 @@ ASF = Format(
 AMC = Format(
     name="AMC",
     suffixes=(".amc",),
-    readers={
-        "motion": Function("exactik.io.acclaim:read_amc", ("skeleton", "length_unit", "rate"))
-    },
-    writers={"motion": Function("exactik.io.acclaim:write_amc", ("length_unit",))},
+    readers=_of("acclaim", motion="read_amc"),
+    writers=_of("acclaim", motion="write_amc"),
     up_axis="y",
     up_axis_is_fixed=True,
     length_unit="1/0.45 in",
@@ -171,7 +166,7 @@ AMC = Format(
     states_rate=False,
     needs_skeleton=True,
     companion=ASF.suffix,
-    outline_of=Function("exactik.io.acclaim:outline_amc"),
+    read_outline=Function("exactik.io.acclaim:outline_amc"),
     keeps="coordinates, frame numbers, gaps between frames",
     loses="the rate, for other programs; gaps at the ends",
     assumes="120 Hz",
@@ -179,16 +174,8 @@ AMC = Format(
 BVH = Format(
     name="BVH",
     suffixes=(".bvh",),
-    readers={
-        "motion": Function(
-            "exactik.io.bvh:read_bvh", ("skeleton", "length_unit", "rate", "positions")
-        ),
-        "skeleton": Function("exactik.io.bvh:read_bvh_skeleton", ("length_unit",)),
-    },
-    writers={
-        "motion": Function("exactik.io.bvh:write_bvh", ("length_unit",)),
-        "skeleton": Function("exactik.io.bvh:write_bvh_skeleton", ("length_unit",)),
-    },
+    readers=_of("bvh", motion="read_bvh", skeleton="read_bvh_skeleton"),
+    writers=_of("bvh", motion="write_bvh", skeleton="write_bvh_skeleton"),
     content_of=Function("exactik.io.bvh:read_bvh_content"),
     up_axis="y",
     length_unit=None,
@@ -201,16 +188,8 @@ BVH = Format(
 GLB = Format(
     name="GLB",
     suffixes=(".glb",),
-    readers={
-        "motion": Function(
-            "exactik.io.gltf:read_gltf_motion", ("skeleton", "length_unit", "rate", "animation")
-        ),
-        "skeleton": Function("exactik.io.gltf:read_gltf_skeleton", ("length_unit",)),
-    },
-    writers={
-        "motion": Function("exactik.io.gltf:write_glb", ("markers", "up_axis")),
-        "skeleton": Function("exactik.io.gltf:write_glb_skeleton", ("markers", "up_axis")),
-    },
+    readers=_of("gltf", motion="read_gltf_motion", skeleton="read_gltf_skeleton"),
+    writers=_of("gltf", motion="write_glb", skeleton="write_glb_skeleton"),
     content_of=Function("exactik.io.gltf:read_gltf_content"),
     up_axis="y",
     states_up_axis=("motion", "skeleton"),
@@ -221,30 +200,24 @@ GLB = Format(
     "distance from the origin",
     assumes="metres, y up",
 )
-GLTF = Format(
+GLTF = replace(
+    GLB,
     name="glTF",
     suffixes=(".gltf",),
-    readers=GLB.readers,
-    content_of=GLB.content_of,
-    up_axis=GLB.up_axis,
-    states_up_axis=GLB.states_up_axis,
-    up_axis_of=GLB.up_axis_of,
+    writers={},
     keeps="as GLB, which is the same in one file",
-    assumes=GLB.assumes,
+    loses="–",
 )
 NPZ = Format(
     name="NPZ",
     maker="exactik",
     suffixes=(".npz",),
-    readers={
-        "motion": Function("exactik.io.native:read_npz_motion", ("skeleton", "rate")),
-        "markers": Function("exactik.io.native:read_npz_markers", ("rate",)),
-        "skeleton": Function("exactik.io.native:read_npz_skeleton"),
-    },
+    readers=_of(
+        "native", motion="read_npz_motion", markers="read_npz_markers", skeleton="read_npz_skeleton"
+    ),
     writers={
-        "motion": Function("exactik.io.native:write_npz_motion"),
-        "markers": Function("exactik.io.native:write_npz_markers"),
-        "skeleton": Function("exactik.io.native:write_npz_skeleton"),
+        **_of("native", motion="write_npz_motion", markers="write_npz_markers"),
+        "skeleton": Function("exactik.io.native:write_npz_skeleton", ("up_axis", "metadata")),
     },
     content_of=Function("exactik.io.native:read_npz_content"),
     states_up_axis=("motion", "markers"),
@@ -255,31 +228,28 @@ NPZ = Format(
 MOT = Format(
     name="MOT",
     suffixes=(".mot",),
-    readers={"motion": Function("exactik.io.tables:read_mot_motion", ("skeleton", "rate"))},
-    writers={"motion": Function("exactik.io.tables:write_mot", ("angles",))},
+    readers=_of("tables", motion="read_mot_motion"),
+    writers={"motion": Function("exactik.io.tables:write_mot", ("in_degrees",))},
     needs_skeleton=True,
-    outline_of=Function("exactik.io.tables:outline_mot"),
+    read_outline=Function("exactik.io.tables:outline_mot"),
     keeps="joint angles, coordinates, gaps, times",
     loses="the skeleton, frame numbers, up axis; quaternions are refused",
     assumes="degrees, if the header does not say; columns are named `bone.dof`, or as OpenSim's "
     "coordinates",
 )
-STO = Format(
+STO = replace(
+    MOT,
     name="STO",
     suffixes=(".sto",),
-    readers=MOT.readers,
-    needs_skeleton=True,
-    outline_of=MOT.outline_of,
+    writers={},
     keeps="coordinates, gaps, times",
+    loses="–",
     assumes="as for MOT",
 )
 CSV = Format(
     name="CSV",
     suffixes=(".csv",),
-    writers={
-        "motion": Function("exactik.io.tables:write_csv_motion", ("angles", "rotations")),
-        "markers": Function("exactik.io.tables:write_csv_markers", ("length_unit",)),
-    },
+    writers=_of("tables", motion="write_csv_motion", markers="write_csv_markers"),
     needs_skeleton=True,
     keeps="joint angles, coordinates, all digits",
     loses="everything else: it is for other programs",

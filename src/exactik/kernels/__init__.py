@@ -4,9 +4,20 @@ What a kernel is:
 
 *   a function of plain arrays, or NamedTuples of them; it knows no skeleton and no goal;
 *   without allocation: results and scratch are arguments, small vectors are scalars or tuples
-    (`spatial.jit` compiles without Numba's memory runtime, so that one that allocates fails);
+    (`compile.jit` compiles without Numba's memory runtime, so that one that allocates fails);
 *   one source for CPU and CUDA: bounded loops, no Python objects, `math.sqrt` and not `np.sqrt`.
 
-Start with `tree.packed` (what a skeleton is), `calculus.sums` and `calculus.sweeps` (how
+Start with `tree.packed` (what a skeleton is), `goals.sums` and `calculus.sweeps` (how
 derivatives are made) and `calculus.evaluate`; then `descent.state` and `descent.descend`.
+
+Other packages call one by `compiled_or_interpreted(kernel)(...)`, so that a first pose need not
+wait for the compiler.
 """
+
+from exactik.kernels.tiers import (
+    MAX_INTERPRETED_POSES,
+    compiled_or_interpreted,
+    lacks_machine_code,
+)
+
+__all__ = ["MAX_INTERPRETED_POSES", "compiled_or_interpreted", "lacks_machine_code"]

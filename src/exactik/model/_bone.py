@@ -11,8 +11,7 @@ from exactik._arrays import require_shape
 from exactik.errors import ModelError
 from exactik.model.joints import Joint
 from exactik.spatial import is_rotation, nearest_rotation
-
-__all__ = ["Bone"]
+from exactik.typing import Array
 
 Matrix = tuple[tuple[float, float, float], ...]
 
@@ -88,3 +87,9 @@ class Bone:
         }
         for key, value in values.items():
             object.__setattr__(self, key, value)
+
+    @property
+    def constant_rotations(self) -> tuple[Array, Array]:
+        """The rotations before and after the joint, (3, 3) each."""
+        pre, post = (np.eye(3) if R is None else np.array(R) for R in (self.pre, self.post))
+        return pre, post

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from exactik.errors import ModelError, UnknownNameError
-from exactik.functions import Constant, CoordinateFunction, Linear
 from exactik.model._bone import Bone
-
-__all__ = ["Coupling", "check_couplings"]
+from exactik.model.functions import Constant, CoordinateFunction, Linear
 
 _BALLS = ("exp_map", "swing_twist", "quaternion")
 
@@ -37,7 +35,7 @@ class Coupling:
         """Refuse functions that do not fit."""
         count = 0 if self.driver is None else 1
         if not isinstance(self.function, CoordinateFunction):
-            raise ModelError(f"the function of {self} is no function; see exactik.functions")
+            raise ModelError(f"the function of {self} is no function; see exactik.model.functions")
         if self.driver is not None and isinstance(self.function, Constant):
             object.__setattr__(self, "driver", None)
         elif self.function.coordinate_count != count:

@@ -27,8 +27,6 @@ from exactik.typing import Array
 if TYPE_CHECKING:
     from exactik.model._skeleton import Skeleton
 
-__all__ = ["finite_difference_jacobian", "unit_velocity_jacobian"]
-
 
 # Where rounding and truncation meet: ε^(1/2) for one-sided and ε^(1/3) for central differences.
 _STEPS = {"forward": 1.5e-8, "central": 6.0e-6}

@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike
 from exactik._arrays import require_shape
 from exactik.errors import ModelError, UnknownNameError
 
-__all__ = ["Point", "check_marker_places"]
-
 Point = tuple[float, float, float]
 
 

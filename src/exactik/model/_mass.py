@@ -18,15 +18,6 @@ from exactik._arrays import is_number, require_shape
 from exactik.errors import ExactikError, ModelError, UnknownNameError
 from exactik.typing import Array
 
-__all__ = [
-    "BoneMass",
-    "LazyMasses",
-    "check_masses",
-    "map_masses",
-    "scale_masses",
-    "weigh_positions",
-]
-
 Point = tuple[float, float, float]
 
 

@@ -16,8 +16,6 @@ from exactik.model._coupling import Coupling
 from exactik.model._packing_functions import FunctionTable, describe_rotation, pack_custom_joints
 from exactik.typing import IndexArray, IntArray
 
-__all__ = ["ancestor_pairs", "find_last_dofs", "pack_tree"]
-
 
 def pack_tree(
     bones: Sequence[Bone], parents: Sequence[int], couplings: Sequence[Coupling] = ()

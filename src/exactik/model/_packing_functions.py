@@ -6,15 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from exactik.functions import Linear, PackedFunction
 from exactik.kernels.tree import custom
 from exactik.kernels.tree.packed import AXES, CUSTOM
 from exactik.model._bone import Bone
+from exactik.model.functions import Linear, PackedFunction
 from exactik.model.joints import JOINT_KINDS, Joint
 from exactik.spatial import rotation_taking_z_to
 from exactik.typing import Array, IndexArray
-
-__all__ = ["FunctionTable", "describe_rotation", "pack_custom_joints"]
 
 
 class FunctionTable:

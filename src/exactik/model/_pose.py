@@ -16,8 +16,6 @@ from exactik.typing import Array
 if TYPE_CHECKING:
     from exactik.model._skeleton import Skeleton
 
-__all__ = ["Pose"]
-
 
 @dataclass(frozen=True, eq=False)
 class Pose:

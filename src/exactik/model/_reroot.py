@@ -34,13 +34,11 @@ from numpy.typing import ArrayLike
 from exactik.errors import ModelError
 from exactik.model._bone import Bone
 from exactik.model.joints import Joint
+from exactik.model.visuals import LazyVisuals
 from exactik.typing import Array
-from exactik.visuals import LazyVisuals
 
 if TYPE_CHECKING:
     from exactik.model._skeleton import Skeleton
-
-__all__ = ["reroot", "reroot_coordinates"]
 
 
 def reroot(skeleton: Skeleton, bone: str) -> Skeleton:

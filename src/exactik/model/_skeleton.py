@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import freeze, require_shape
+from exactik._registry import find
 from exactik.errors import UnknownNameError
+from exactik.kernels import compiled_or_interpreted
 from exactik.kernels.tree import fk
 from exactik.model._bone import Bone
 from exactik.model._coordinates import CoordinateSpace
@@ -23,11 +25,8 @@ from exactik.model._mass import BoneMass, LazyMasses, check_masses, map_masses, 
 from exactik.model._packing import ancestor_pairs, find_last_dofs
 from exactik.model._pose import Pose
 from exactik.model._structure import find_chains, format_tree, order_parents_first
-from exactik.spatial import runnable
+from exactik.model.visuals import LazyVisuals, Visuals, map_visuals
 from exactik.typing import Array, IntArray
-from exactik.visuals import LazyVisuals, Visuals, map_visuals
-
-__all__ = ["Skeleton"]
 
 
 class Skeleton(CoordinateSpace):
@@ -319,7 +318,7 @@ class Skeleton(CoordinateSpace):
         R, p = np.empty((len(flat), n, 3, 3)), np.empty((len(flat), n, 3))
         scratch = np.empty((2, q.shape[-1]))
         S = np.empty((int(self.tree.joint_v[-1]), 6))
-        runnable(fk.forward_kinematics_batch, len(flat))(
+        compiled_or_interpreted(fk.forward_kinematics_batch, len(flat))(
             self.tree, flat, np.zeros(3), scratch[0], scratch[1], R, p, S
         )
         lead = q.shape[:-1]
@@ -389,7 +388,4 @@ class Skeleton(CoordinateSpace):
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the figure at rest, and what it is made of."""
-        from exactik.pipeline import stand_up_skeleton
-        from exactik.player import render_skeleton_card
-
-        return render_skeleton_card(stand_up_skeleton(self))
+        return find("render_card")(self)

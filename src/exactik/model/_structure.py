@@ -14,8 +14,6 @@ from exactik.model._bone import Bone
 if TYPE_CHECKING:
     from exactik.model._skeleton import Skeleton
 
-__all__ = ["find_chains", "format_tree", "order_parents_first"]
-
 
 def order_parents_first(bones: Iterable[Bone]) -> tuple[Bone, ...]:
     """Return the bones with parents before children, else in the given order."""

@@ -14,8 +14,6 @@ from exactik.kernels.descent.state import Box
 from exactik.model import Skeleton
 from exactik.typing import Array, BoolArray
 
-__all__ = ["compute_strengths", "find_dofs", "find_locked_dofs", "make_box"]
-
 
 def find_dofs(skeleton: Skeleton, patterns: Iterable[str]) -> BoolArray:
     """Return the dofs whose name, or whose bone's name, equals or matches one of the patterns."""

@@ -34,9 +34,9 @@ from exactik.goals import (
     retarget_goals,
     retarget_packed,
 )
+from exactik.kernels import compiled_or_interpreted
 from exactik.kernels.calculus import dense
 from exactik.kernels.calculus import evaluate as kernel
-from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, GRADIENT, VALUE
 from exactik.kernels.calculus.workspace import (
     SLOPE,
     Workspace,
@@ -44,18 +44,17 @@ from exactik.kernels.calculus.workspace import (
     new_workspace,
 )
 from exactik.kernels.descent.state import Box, DescentState, new_descent_state
+from exactik.kernels.goals.sums import EXACT, GAUSS_NEWTON, GRADIENT, VALUE
 from exactik.kernels.goals.terms import add_local_model
 from exactik.kernels.linear.articulated import WHOLE_ROWS
 from exactik.kernels.linear.ltdl import AncestorPattern
 from exactik.model import Skeleton
 from exactik.problem._dofs import compute_strengths, find_locked_dofs, make_box
 from exactik.problem._scipy import ScipyProblem, to_scipy
-from exactik.spatial import runnable
 from exactik.typing import Array
 
-__all__ = ["Problem"]
-
 T = TypeVar("T")
+MISSING = object()
 MAX_THREAD_MEMORIES = 8
 """Kinds of calls on one problem that a thread keeps buffers for; more begin anew, which costs some
 40 µs a call. Large enough for a program that takes turns; buffers of many starts are megabytes."""
@@ -233,7 +232,9 @@ class Problem:
         self._begin_evaluation(q, EXACT)
         frames, y = len(tree.parent), np.zeros(self.skeleton.nv)
         V, A = np.empty((frames, 6)), np.empty((frames, 6))
-        runnable(kernel.multiply_hessian)(tree, arrays, q, EXACT, x, V, A, y, self._work)
+        compiled_or_interpreted(kernel.multiply_hessian)(
+            tree, arrays, q, EXACT, x, V, A, y, self._work
+        )
         return y
 
     def to_scipy(self) -> ScipyProblem:
@@ -291,11 +292,12 @@ class Problem:
             memory = self._local.memory
         except AttributeError:
             memory = self._local.memory = {}
-        if key not in memory:
+        found = memory.get(key, MISSING)  # a call of a control loop hashes a method once
+        if found is MISSING:
             if len(memory) >= MAX_THREAD_MEMORIES:
                 memory.clear()
-            memory[key] = make()
-        return memory[key]
+            found = memory[key] = make()
+        return found
 
     @property
     def compiled(self) -> bool:
@@ -337,8 +339,8 @@ class Problem:
     def _fill(self, q: Array, order: int) -> float:
         work, tree, arrays = self._work, self.skeleton.tree, self._packed.arrays
         if len(self._packed.custom) == 0:
-            return runnable(kernel.evaluate)(tree, arrays, q, order, work)
-        return self._begin_evaluation(q, order) + runnable(kernel.finish_evaluation)(
+            return compiled_or_interpreted(kernel.evaluate)(tree, arrays, q, order, work)
+        return self._begin_evaluation(q, order) + compiled_or_interpreted(kernel.finish_evaluation)(
             tree, arrays, q, order, WHOLE_ROWS, work
         )
 
@@ -364,7 +366,7 @@ class Problem:
     def _begin_evaluation(self, q: Array, order: int) -> float:
         """Update the kinematics, sum all goals on bones and return their cost."""
         work = self._work
-        cost = runnable(kernel.begin_evaluation)(
+        cost = compiled_or_interpreted(kernel.begin_evaluation)(
             self.skeleton.tree, self._packed.arrays, q, order, work
         )
         for frame, _, weight, r, D, D2 in self._evaluate_custom_goals(order):
@@ -372,7 +374,9 @@ class Problem:
             cost += 0.5 * float(r @ force)
             if order > VALUE:
                 X = D.T @ weight @ D + (np.tensordot(force, D2, 1) if order == EXACT else 0.0)
-                runnable(add_local_model)(frame, work.p[frame], -D.T @ force, X, order, work.sums)
+                compiled_or_interpreted(add_local_model)(
+                    frame, work.p[frame], -D.T @ force, X, order, work.sums
+                )
         return cost
 
     def _evaluate_custom_goals(
@@ -389,11 +393,11 @@ class Problem:
         """Return the residual, (m,), and J, (m, nv); for VALUE without the J of goals in Python."""
         r, J = np.zeros(self.residual_size), np.zeros((self.residual_size, self.skeleton.nv))
         work, tree, arrays = self._work, self.skeleton.tree, self._packed.arrays
-        runnable(dense.write_residual_and_jacobian)(tree, arrays, q, work, r, J)
+        compiled_or_interpreted(dense.write_residual_and_jacobian)(tree, arrays, q, work, r, J)
         for frame, rows, _, residual, D, _ in self._evaluate_custom_goals(order):
             r[rows] = residual
             slope = work.joint_dofs[SLOPE]
-            runnable(dense.write_jacobian_rows)(
+            compiled_or_interpreted(dense.write_jacobian_rows)(
                 tree, arrays.free, slope, work.S, frame, work.p[frame], D, rows.start, J
             )
         return r, J
@@ -405,13 +409,15 @@ class Problem:
         cost, g = 0.5 * float(r @ force), -J.T @ force
         H = J.T @ W @ J if order > GRADIENT else np.empty((0, 0))
         if order == EXACT:
-            runnable(dense.begin_residual_curvature)(arrays, force, work)
+            compiled_or_interpreted(dense.begin_residual_curvature)(arrays, force, work)
             for frame, rows, _, _, D, D2 in self._evaluate_custom_goals(order):
                 X = np.tensordot(force[rows], D2, 1)
-                runnable(add_local_model)(
+                compiled_or_interpreted(add_local_model)(
                     frame, work.p[frame], -D.T @ force[rows], X, EXACT, work.sums
                 )
-            runnable(dense.finish_residual_curvature)(self.skeleton.tree, arrays, q, force, work)
+            compiled_or_interpreted(dense.finish_residual_curvature)(
+                self.skeleton.tree, arrays, q, force, work
+            )
             H = H + self._to_dense(work.H)
         return cost, g, H
 

@@ -23,8 +23,6 @@ from exactik.typing import Array
 if TYPE_CHECKING:
     from exactik.problem._problem import Problem
 
-__all__ = ["ScipyProblem", "to_scipy"]
-
 
 class ScipyProblem(NamedTuple):
     """What `scipy.optimize.minimize` asks for; `_asdict()` gives its keyword arguments.

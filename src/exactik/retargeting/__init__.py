@@ -1,12 +1,48 @@
 """Motions taken over by other figures and robots: `retarget` and what it is made of."""
 
-from exactik.retargeting._bodies import find_body_up
-from exactik.retargeting._contacts import Contact, ContactOptions, find_contacts
+from exactik.retargeting._bends import MAX_EXTENSION, bend_at_least, limit_extension, lower_hips
+from exactik.retargeting._bodies import make_target_figure, prepare_source, prepare_target
+from exactik.retargeting._contacts import (
+    Contact,
+    ContactOptions,
+    find_contacts,
+    find_ground_level,
+    trim_pivots,
+)
+from exactik.retargeting._copy_orientations import (
+    OTHER_WEIGHT,
+    PART_WEIGHTS,
+    TWIST_WEIGHT,
+    PartsCopy,
+    copy_orientations,
+    find_restarts,
+)
 from exactik.retargeting._correspondence import (
     BonePair,
     Correspondence,
     load_mapping,
+    make_correspondence,
     save_mapping,
+)
+from exactik.retargeting._elbow_path import (
+    SWIVEL_ANGLES,
+    ArmSearch,
+    choose_candidates,
+    extract_arm,
+    find_elbow_circle,
+    find_elbow_path,
+    place_elbows,
+)
+from exactik.retargeting._feet import find_stances, place_feet, shift_root
+from exactik.retargeting._foot_plan import plan_foot
+from exactik.retargeting._hand_reach import find_hand_reach, measure_hand_places
+from exactik.retargeting._hands import Arms
+from exactik.retargeting._jumps import (
+    find_jump_frames,
+    find_limb_jumps,
+    measure_trunk_steps,
+    spread_jumps,
+    spread_limb_jumps,
 )
 from exactik.retargeting._result import (
     MAX_HAND_ERROR,
@@ -15,27 +51,59 @@ from exactik.retargeting._result import (
     Retargeting,
     TurnSteps,
 )
-from exactik.retargeting._retarget import retarget
-from exactik.retargeting.body import Anatomy, BodyFigure, BodyPart, SourceBody, find_anatomy
+from exactik.retargeting._retarget import RetargetOptions, retarget
+from exactik.retargeting.body import BodyFigure, SourceBody
 
 __all__ = [
+    "MAX_EXTENSION",
     "MAX_HAND_ERROR",
     "MAX_SLIDE",
-    "Anatomy",
+    "OTHER_WEIGHT",
+    "PART_WEIGHTS",
+    "SWIVEL_ANGLES",
+    "TWIST_WEIGHT",
+    "ArmSearch",
+    "Arms",
     "BodyFigure",
-    "BodyPart",
     "BonePair",
     "Contact",
     "ContactOptions",
     "Correspondence",
     "HingeSpeed",
+    "PartsCopy",
+    "RetargetOptions",
     "Retargeting",
     "SourceBody",
     "TurnSteps",
-    "find_anatomy",
-    "find_body_up",
+    "bend_at_least",
+    "choose_candidates",
+    "copy_orientations",
+    "extract_arm",
     "find_contacts",
+    "find_elbow_circle",
+    "find_elbow_path",
+    "find_ground_level",
+    "find_hand_reach",
+    "find_jump_frames",
+    "find_limb_jumps",
+    "find_restarts",
+    "find_stances",
+    "limit_extension",
     "load_mapping",
+    "lower_hips",
+    "make_correspondence",
+    "make_target_figure",
+    "measure_hand_places",
+    "measure_trunk_steps",
+    "place_elbows",
+    "place_feet",
+    "plan_foot",
+    "prepare_source",
+    "prepare_target",
     "retarget",
     "save_mapping",
+    "shift_root",
+    "spread_jumps",
+    "spread_limb_jumps",
+    "trim_pivots",
 ]

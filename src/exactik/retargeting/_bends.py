@@ -12,8 +12,6 @@ import numpy as np
 
 from exactik.typing import Array
 
-__all__ = ["MAX_EXTENSION", "bend_at_least", "limit_extension", "lower_hips"]
-
 MIN_BEND = np.radians(8.0)
 """[rad] of elbows and knees: large against the noise of recorded ones (1°), small to the eye."""
 MAX_EXTENSION = float(np.cos(0.5 * MIN_BEND))

@@ -7,44 +7,29 @@ from dataclasses import replace
 
 import numpy as np
 
+from exactik.anatomy import (
+    describe_whole_body,
+    find_rest_pose,
+    find_up_axis,
+    find_up_direction,
+    measure_standing,
+)
 from exactik.errors import ModelError
 from exactik.model import Bone, Joint, Skeleton
-from exactik.motion import (
+from exactik.model.motion import (
     Motion,
     check_up_axis,
     choose_even_frames,
     cyclic_axes,
     turn_skeleton,
 )
-from exactik.retargeting.body import (
-    Anatomy,
-    BodyFigure,
-    SourceBody,
-    find_anatomy,
-    find_up_direction,
-    make_body_figure,
-    measure_standing,
-    read_bone_name,
-)
+from exactik.retargeting.body import BodyFigure, SourceBody, make_body_figure
 from exactik.typing import Array
 
-__all__ = [
-    "find_body_up",
-    "find_rest_pose",
-    "make_target_figure",
-    "prepare_source",
-    "prepare_target",
-]
-
-MIN_UP_COSINE = 0.9
-"""Of the direction from feet to head with an axis, from which that axis is up: 26°. Walking people
-have 0.99, at rest all that stand 0.999; a dog, from paws to head, 0.8."""
 MIN_STANDING = 0.6
 """Cosine of trunk and legs, from which a body stands on two legs: people have 0.93 and more, a
 robot with bent knees 0.84, dogs and foxes 0.3 to 0.55 at best."""
-LOOKED_AT_FRAMES = 50
-"""Of a motion, to see which axis is up, and how it stands if its zero pose does not: people seldom
-lie in most."""
+LOOKED_AT_FRAMES = 50  # of a motion, to see which axis is up and how it stands
 
 
 def prepare_source(
@@ -52,10 +37,10 @@ def prepare_source(
 ) -> tuple[SourceBody, str, tuple[str, ...]]:
     """Return the body that moves, z up, with its poses; which axis was up; remarks on that."""
     q_rest = find_rest_pose(motion)
-    anatomy = find_anatomy(motion.skeleton, q_rest, given)
+    anatomy = describe_whole_body(motion.skeleton, q_rest, given)
     few = choose_even_frames(len(motion), LOOKED_AT_FRAMES)
     positions = motion.skeleton.forward(motion.q[few]).positions
-    seen = _find_up_axis(anatomy, q_rest, positions)
+    seen = find_up_axis(anatomy, q_rest, positions)
     told = motion.up_axis if up is None else check_up_axis(up)
     known: str = told or seen or _name_axis(find_up_direction(anatomy, positions))
     remarks = ()
@@ -86,78 +71,12 @@ def prepare_source(
     return body, known, remarks
 
 
-def find_rest_pose(motion: Motion) -> Array:
-    """Return the rest pose of a motion's skeleton, (nq,), with inner shifts as they mostly are.
-
-    Files whose joints all have position channels have their bones' lengths in these alone.
-    """
-    skeleton = motion.skeleton
-    q = skeleton.neutral()
-    inner = ~skeleton.turns & (skeleton.parents[skeleton.dof_bones] >= 0) & (skeleton.plain_q >= 0)
-    index = skeleton.plain_q[inner]
-    q[index] = np.median(motion.q[:, index], axis=0)
-    return q
-
-
-def find_body_up(motion: Motion) -> str | None:
-    """Return which axis is up, "y" or "z", as a body tells whose bones have names; None for others.
-
-    At rest if it stands there, for somebody may lie all the time; else as it mostly is. Legs alone
-    tell it at rest.
-
-    Args:
-        motion: of any skeleton; frames without a pose are left out.
-    """
-    skeleton = motion.skeleton
-    present = motion.q[np.isfinite(motion.q).all(axis=1)]
-    if len(present) == 0:
-        return None
-    few = present[choose_even_frames(len(present), LOOKED_AT_FRAMES)]
-    q_rest = find_rest_pose(replace(motion, q=few))
-    try:
-        anatomy = find_anatomy(skeleton, q_rest)
-        return _find_up_axis(anatomy, q_rest, skeleton.forward(few).positions)
-    except ModelError:
-        return _find_up_of_legs(skeleton, skeleton.forward(q_rest).positions)
-
-
-def _find_up_axis(anatomy: Anatomy, q_rest: Array, positions: Array) -> str | None:
-    """Return the axis along which a body stands, at rest or else in poses (n, n_bones, 3)."""
-    at_rest = anatomy.skeleton.forward(q_rest).positions[None]
-    if measure_standing(anatomy, at_rest)[0] > 0.0:
-        up = _name_up_axis(find_up_direction(anatomy, at_rest))
-        if up is not None:
-            return up
-    return _name_up_axis(find_up_direction(anatomy, positions))
-
-
-def _find_up_of_legs(skeleton: Skeleton, positions: Array) -> str | None:
-    """Return the axis along which trunk and thighs are above shins and feet, (n_bones, 3)."""
-    parts = [read_bone_name(name).part for name in skeleton.bone_names]
-    above = [k for k, part in enumerate(parts) if part in ("pelvis", "spine", "thigh")]
-    below = [k for k, part in enumerate(parts) if part in ("shin", "foot", "toes")]
-    if len(above) == 0 or len(below) == 0:
-        return None
-    direction = positions[above].mean(axis=0) - positions[below].mean(axis=0)
-    length = float(np.linalg.norm(direction))
-    return _name_up_axis(direction / length) if length > 0.0 else None
-
-
-def _name_up_axis(direction: Array) -> str | None:
-    """Return the axis that a direction is along; none along x, which no program has up.
-
-    Some files lay all bones out along x at rest.
-    """
-    axis = int(np.argmax(np.abs(direction)))
-    return "xyz"[axis] if axis > 0 and abs(direction[axis]) > MIN_UP_COSINE else None
-
-
 def prepare_target(
     target: Skeleton, given: Mapping[str, str], up: str | None
 ) -> tuple[Skeleton, str]:
     """Return the target with a free root, and which axis is up in it."""
     if up is None:
-        anatomy = find_anatomy(target, target.neutral(), given)
+        anatomy = describe_whole_body(target, target.neutral(), given)
         positions = target.forward(target.neutral()).positions[None]
         known = _name_axis(find_up_direction(anatomy, positions))
     else:
@@ -179,7 +98,7 @@ def prepare_target(
 def make_target_figure(target: Skeleton, given: Mapping[str, str], up: str) -> BodyFigure:
     upright = target if up == "z" else turn_skeleton(target, cyclic_axes(up, "z"))
     q_rest = upright.neutral()
-    anatomy = find_anatomy(upright, q_rest, given)
+    anatomy = describe_whole_body(upright, q_rest, given)
     if measure_standing(anatomy, upright.forward(q_rest).positions[None])[0] < MIN_STANDING:
         raise ModelError(
             f"at rest {target.name!r} does not stand on two legs: its trunk is not in line with "

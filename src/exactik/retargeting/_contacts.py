@@ -12,10 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exactik.motion import Segment, find_segments, mark_segments
+from exactik.model.motion import Segment, find_segments, mark_segments
 from exactik.typing import Array, BoolArray
-
-__all__ = ["Contact", "ContactOptions", "find_contacts", "find_ground_level", "trim_pivots"]
 
 
 @dataclass(frozen=True)

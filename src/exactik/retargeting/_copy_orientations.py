@@ -16,24 +16,21 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from exactik.anatomy import SIDES, find_stem
 from exactik.goals import DirectionGoal, Goal, OrientationGoal, PositionGoal, PostureGoal
 from exactik.problem import Problem
 from exactik.retargeting._correspondence import BonePair
 from exactik.retargeting.body import (
-    SIDES,
     BodyFigure,
     find_bones_below,
     find_limb,
     find_moving_coordinates,
     find_other_bones,
     find_root_dofs,
-    find_stem,
     find_stretching_dofs,
 )
 from exactik.solvers import Auto, Solver
 from exactik.typing import Array, BoolArray
-
-__all__ = ["compute_part_rotations", "copy_orientations"]
 
 PART_WEIGHTS = {
     "pelvis": 4.0,
@@ -110,7 +107,7 @@ def copy_orientations(
     for bones in (body, *arms):
         own = [(pair, turned) for pair, turned in turns if pair.target in bones]
         places = hip_places if bones is body else None
-        copies.append(_PartsCopy(target, bones, own, directions, places))
+        copies.append(PartsCopy(target, bones, own, directions, places))
     q = np.tile(target.q_rest, (len(hip_places), 1))
     for t in range(len(q)):
         for copy in copies:
@@ -120,7 +117,7 @@ def copy_orientations(
     return q
 
 
-class _PartsCopy:
+class PartsCopy:
     """Some bones of the target, which turn as asked while all others stay as they are."""
 
     def __init__(
@@ -154,7 +151,7 @@ class _PartsCopy:
         self.moves = find_moving_coordinates(skeleton, others)
         lock = [*others, *find_stretching_dofs(skeleton)]
         self.solver = Solver(Problem(skeleton, goals, lock=lock), solver=COPY_METHOD)
-        self.restarts = _find_restarts([turned for _, turned in turns])
+        self.restarts = find_restarts([turned for _, turned in turns])
 
     def solve(self, t: int, q: Array, q_before: Array | None) -> Array:
         """Return the pose q of a frame, (nq,), with these bones turned as asked."""
@@ -171,7 +168,7 @@ class _PartsCopy:
         return solved
 
 
-def _find_restarts(rotations: Sequence[Array]) -> BoolArray:
+def find_restarts(rotations: Sequence[Array]) -> BoolArray:
     """Return the frames that do not follow from the one before, (T,): the first, and cuts."""
     restarts = np.zeros(len(rotations[0]), dtype=bool)
     restarts[0] = True
@@ -190,8 +187,7 @@ def _stand_at_rest(target: BodyFigure, targets: dict[str, Array]) -> Array:
     turn = targets["pelvis"] @ pose.rotations[pelvis].T
     middle = pose.positions[pelvis] + pose.rotations[pelvis] @ target.hip_centre
     place = targets["hips"] + turn @ (pose.positions[0] - middle)
-    pre = np.eye(3) if root.pre is None else np.array(root.pre)
-    post = np.eye(3) if root.post is None else np.array(root.post)
+    pre, post = root.constant_rotations
     rotation = pre.T @ turn @ pose.rotations[0] @ post.T
     q[: root.joint.nq] = root.joint.coordinates_for(pre.T @ (place - root.offset), rotation)
     return q

@@ -20,18 +20,9 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik._text import count_noun, join_names
+from exactik.anatomy import Anatomy
 from exactik.errors import FileError, UsageError
-from exactik.retargeting.body import Anatomy
 from exactik.typing import Array
-
-__all__ = [
-    "BonePair",
-    "Correspondence",
-    "load_mapping",
-    "make_correspondence",
-    "save_mapping",
-    "split_mapping",
-]
 
 BoneMapping = Mapping[str, tuple[str | None, str | None]]
 MAX_LISTED = 12  # bones without a counterpart in a sentence

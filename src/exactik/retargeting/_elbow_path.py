@@ -13,23 +13,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from exactik.batch import solve_batch
+from exactik.anatomy import ARM_PARTS
 from exactik.goals import Goal, OrientationGoal, PositionGoal, PostureGoal
 from exactik.model import Bone, Skeleton
 from exactik.problem import Problem
 from exactik.retargeting._reach import PLACE_WEIGHT, REACH_METHOD, REST_WEIGHT
 from exactik.retargeting.body import (
-    ARM_PARTS,
     BodyFigure,
     Limb,
     find_limb,
     find_moving_coordinates,
     find_stretching_dofs,
 )
+from exactik.solvers.batch import solve_batch
 from exactik.spatial import angle_between
 from exactik.typing import Array, BoolArray, IntArray
-
-__all__ = ["find_elbow_path"]
 
 SWIVEL_ANGLES = 24
 """Of candidates all round: 15° apart, which is smoothed away afterwards."""
@@ -75,25 +73,25 @@ def find_elbow_path(
         threads: number of threads.
     """
     limb = find_limb(target, f"{side}_arm")
-    arm, moves = _extract_arm(target, limb)
+    arm, moves = extract_arm(target, limb)
     if arm.nq != moves.sum():
         return q  # some of its dofs follow others: it cannot be looked at by itself
     own, wanted = q[:, moves], arm.forward(copied[:, moves]).rotations
-    circle, wrists = _find_elbow_circle(target, limb, side, q, places)
-    search = _ArmSearch(target, limb, side, arm, wanted, threads)
+    circle, wrists = find_elbow_circle(target, limb, side, q, places)
+    search = ArmSearch(target, limb, side, arm, wanted, threads)
     candidates, misses = search.sweep(own, copied[:, moves], circle, wrists, max_miss)
     ends = [t for t, fixed in ((0, fix_first), (len(q) - 1, fix_last)) if fixed]
     candidates[ends], misses[ends] = own[ends][:, None], 0.0
     bones = [arm.bone_index(bone) for bone in limb.bones]
     turned = arm.forward(candidates).rotations[:, :, bones]
     coordinates = candidates[:, :, arm.plain_q[arm.plain_q >= 0]]
-    chosen = _choose_candidates(misses / max_miss, turned, coordinates, wanted[:, bones])
+    chosen = choose_candidates(misses / max_miss, turned, coordinates, wanted[:, bones])
     found = q.copy()
     found[:, moves] = candidates[np.arange(len(q)), chosen]
     return found
 
 
-def _choose_candidates(misses: Array, turned: Array, coordinates: Array, wanted: Array) -> IntArray:
+def choose_candidates(misses: Array, turned: Array, coordinates: Array, wanted: Array) -> IntArray:
     """Return which candidate of each frame is on the shortest path through all, (T,).
 
     Args:
@@ -118,7 +116,7 @@ def _choose_candidates(misses: Array, turned: Array, coordinates: Array, wanted:
     return np.array(chosen[::-1])
 
 
-def _extract_arm(target: BodyFigure, limb: Limb) -> tuple[Skeleton, BoolArray]:
+def extract_arm(target: BodyFigure, limb: Limb) -> tuple[Skeleton, BoolArray]:
     """Return an arm by itself, whose root is what carries it, and which coordinates it has, (nq,).
 
     Solved by itself it has few dofs.
@@ -129,7 +127,7 @@ def _extract_arm(target: BodyFigure, limb: Limb) -> tuple[Skeleton, BoolArray]:
     return Skeleton.build("arm", bones), find_moving_coordinates(skeleton, others)
 
 
-class _ArmSearch:
+class ArmSearch:
     """Looks for poses of an arm with its elbow all round and its wrist in place."""
 
     def __init__(
@@ -205,7 +203,7 @@ def _repeat(value: Array, count: int) -> Array:
     return np.repeat(value[None], count, axis=0)
 
 
-def _find_elbow_circle(
+def find_elbow_circle(
     target: BodyFigure, limb: Limb, side: str, q: Array, places: Array
 ) -> tuple[Array, Array]:
     """Return places of elbow, (T, K, 3), and wrist, (T, 3), against what carries the arm [m]."""
@@ -219,10 +217,10 @@ def _find_elbow_circle(
         for points in (pose.point(shoulder), places)
     )
     lower = target.arm_lengths[side] - upper
-    return _place_elbows(shoulders, wrists, upper, lower), wrists
+    return place_elbows(shoulders, wrists, upper, lower), wrists
 
 
-def _place_elbows(shoulders: Array, wrists: Array, upper: float, lower: float) -> Array:
+def place_elbows(shoulders: Array, wrists: Array, upper: float, lower: float) -> Array:
     """Return places of the elbow [m], (T, K, 3), on its circle; from where is all the same."""
     away = wrists - shoulders
     distance = np.linalg.norm(away, axis=1, keepdims=True)

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from exactik.anatomy import SIDES
 from exactik.model import Skeleton
-from exactik.motion import Segment, mark_segments
+from exactik.model.motion import Segment, mark_segments
 from exactik.retargeting._bends import lower_hips
 from exactik.retargeting._contacts import (
     Contact,
@@ -18,11 +19,9 @@ from exactik.retargeting._contacts import (
 )
 from exactik.retargeting._foot_plan import plan_foot
 from exactik.retargeting._reach import LIMB_TURN_WEIGHT, PointPath, reach_places
-from exactik.retargeting.body import SIDES, BodyFigure, SourceBody, find_limb, find_other_bones
+from exactik.retargeting.body import BodyFigure, SourceBody, find_limb, find_other_bones
 from exactik.spatial import nearest_rotation
 from exactik.typing import Array
-
-__all__ = ["find_stances", "place_feet"]
 
 HIP_WEIGHT = 1.0  # [1/m²] of the place of the hips, by which the other weights are measured
 PELVIS_TURN_WEIGHT = 1.0
@@ -103,7 +102,7 @@ def place_feet(
         hips.append(hip)
     ankles = np.stack([path.places for path in paths[::2]], axis=1)
     lowered = lower_hips(np.stack(hips, axis=1), ankles, target.leg_length, source.rate)
-    q = _shift_root(target.skeleton, q, -lowered)
+    q = shift_root(target.skeleton, q, -lowered)
     pose = target.skeleton.forward(q)
     pelvis = target.bone_of("pelvis")
     centre = pose.point(pelvis, target.hip_centre)
@@ -119,7 +118,7 @@ def place_feet(
     return reach_places(target.skeleton, q, paths, weights, lock=lock, threads=threads)
 
 
-def _shift_root(skeleton: Skeleton, q: Array, height: Array) -> Array:
+def shift_root(skeleton: Skeleton, q: Array, height: Array) -> Array:
     """Return poses moved up by heights [m], (T,); those of a root with functions stay."""
     root = skeleton.bones[0]
     if root.joint.kind != "free":

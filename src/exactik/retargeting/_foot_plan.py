@@ -14,12 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.motion import Segment, mark_segments
+from exactik.model.motion import Segment, mark_segments
 from exactik.retargeting.body import rotation_between
 from exactik.spatial import exp_rotation, log_rotation
 from exactik.typing import Array, BoolArray
-
-__all__ = ["FootPlan", "fade_out", "plan_foot"]
 
 FADE_SECONDS = 0.2
 """[s] over which a correction fades out beside a stance, or less if the next one is nearer: half of

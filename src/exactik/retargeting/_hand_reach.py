@@ -7,13 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.batch import solve_batch
+from exactik.anatomy import SIDES
 from exactik.goals import PositionGoal
 from exactik.model import Pose
 from exactik.problem import Problem
 from exactik.retargeting._bends import limit_extension
 from exactik.retargeting.body import (
-    SIDES,
     BodyFigure,
     SourceBody,
     find_limb,
@@ -21,9 +20,8 @@ from exactik.retargeting.body import (
     find_other_bones,
     find_stretching_dofs,
 )
+from exactik.solvers.batch import solve_batch
 from exactik.typing import Array, IntArray
-
-__all__ = ["HandPlaces", "HandReach", "find_hand_reach", "measure_hand_places"]
 
 REACH_STARTS = 16
 """Of an arm in each frame, all over its limits."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from exactik.anatomy import SIDES
 from exactik.retargeting._elbow_path import find_elbow_path
 from exactik.retargeting._hand_reach import measure_hand_places
 from exactik.retargeting._jumps import (
@@ -20,7 +21,6 @@ from exactik.retargeting._reach import (
     reach_places,
 )
 from exactik.retargeting.body import (
-    SIDES,
     BodyFigure,
     SourceBody,
     find_limb,
@@ -29,8 +29,6 @@ from exactik.retargeting.body import (
 )
 from exactik.spatial import nearest_rotation
 from exactik.typing import Array, BoolArray, IntArray
-
-__all__ = ["place_hands"]
 
 SHOULDER_ROUNDS = 2
 """How often wrists are placed: a shoulder of several hinges shifts its centre by millimetres when
@@ -58,7 +56,7 @@ def place_hands(source: SourceBody, target: BodyFigure, q: Array, threads: int) 
     still jumps is spread over a moment with the wrist going along, or goes back to the copied arm
     there, whichever leaves the wrist nearer to its places.
     """
-    arms = _Arms(source, target, threads)
+    arms = Arms(source, target, threads)
     copied, q = q, arms.reach(q, {side: np.zeros(len(q)) for side in SIDES})
     for side in SIDES:
         mended = arms.mend(q, copied, side)
@@ -84,7 +82,7 @@ class ArmFaults(NamedTuple):
     worst: float
 
 
-class _Arms:
+class Arms:
     """Both arms of the target, on their way to the places of their wrists."""
 
     def __init__(self, source: SourceBody, target: BodyFigure, threads: int):
@@ -146,7 +144,7 @@ class _Arms:
             positions=self.source.positions[window],
             rotations=self.source.rotations[window],
         )
-        arms = _Arms(part, self.target, self.threads)
+        arms = Arms(part, self.target, self.threads)
         band = q[window].copy()
         before = arms.rate_faults(band, side)
         place = measure_hand_places(part, self.target, skeleton.forward(band))[side].target

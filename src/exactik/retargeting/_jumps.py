@@ -12,29 +12,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from exactik.anatomy import LIMBS
 from exactik.model import Pose, Skeleton
 from exactik.retargeting._foot_plan import fade_out
-from exactik.retargeting.body import (
-    LIMBS,
-    BodyFigure,
-    Limb,
-    SourceBody,
-    find_limb,
-    find_limb_dofs,
-)
+from exactik.retargeting.body import BodyFigure, Limb, SourceBody, find_limb, find_limb_dofs
 from exactik.spatial import angle_between
 from exactik.typing import Array, IntArray
-
-__all__ = [
-    "compute_allowed_steps",
-    "compute_turn_steps",
-    "find_jump_frames",
-    "find_limb_jumps",
-    "measure_limb_steps",
-    "measure_trunk_steps",
-    "spread_jumps",
-    "spread_limb_jumps",
-]
 
 TRUNK_PARTS = ("chest", "head", "left_clavicle", "right_clavicle")
 JUMP_SPEED = 6.0

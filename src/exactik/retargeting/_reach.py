@@ -13,22 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.batch import solve_batch
 from exactik.goals import Goal, OrientationGoal, PositionGoal, PostureGoal
 from exactik.model import Skeleton
 from exactik.problem import Problem
 from exactik.retargeting.body import find_stretching_dofs
 from exactik.solvers import Auto
+from exactik.solvers.batch import solve_batch
 from exactik.typing import Array
-
-__all__ = [
-    "LIMB_TURN_WEIGHT",
-    "PLACE_WEIGHT",
-    "REACH_METHOD",
-    "REST_WEIGHT",
-    "PointPath",
-    "reach_places",
-]
 
 PLACE_WEIGHT = 1e5
 """Of a point [1/m²] against that of a bone's place, 1: a decimetre that the pose would rather be

@@ -11,17 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from exactik._arguments import require_html_path
+from exactik._registry import find
 from exactik._text import count_noun, join_names
+from exactik.anatomy import LIMBS, SIDES
 from exactik.model import Pose
-from exactik.motion import Motion, choose_even_frames
+from exactik.model.motion import Motion, choose_even_frames
 from exactik.retargeting._contacts import Contact
 from exactik.retargeting._correspondence import Correspondence
 from exactik.retargeting._hand_reach import find_hand_reach, measure_hand_places
 from exactik.retargeting._jumps import find_jump_frames, measure_limb_steps, measure_trunk_steps
-from exactik.retargeting.body import LIMBS, SIDES, BodyFigure, SourceBody
+from exactik.retargeting.body import BodyFigure, SourceBody
 from exactik.typing import Array, IntArray
-
-__all__ = ["MAX_HAND_ERROR", "MAX_SLIDE", "HingeSpeed", "Retargeting", "TurnSteps"]
 
 MAX_SLIDE = 1e-3  # [m] of a standing foot that counts as standing; a millimetre is not seen
 MAX_HAND_ERROR = 0.02  # of the arm's length that a wrist may be off; 1 cm of an adult's
@@ -105,7 +105,7 @@ class Retargeting:
 
     @property
     def foot_slides(self) -> Array:
-        """The farthest of these, for each contact [m], (n,)."""
+        """How far the foot slides in each contact, at most [m], (n,)."""
         return np.array([float(slide.max()) for slide in self.contact_slides])
 
     @cached_property
@@ -258,9 +258,7 @@ class Retargeting:
             path: of the file.
             command: that repeats it, to be printed in it.
         """
-        from exactik.report import write_retargeting_report
-
-        write_retargeting_report(self, require_html_path("report", path), command)
+        find("write_retargeting_report")(self, require_html_path("report", path), command)
 
     def to_dict(self) -> dict[str, Any]:
         """Return numbers and words for JSON."""

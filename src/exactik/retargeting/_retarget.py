@@ -17,14 +17,16 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from exactik._arguments import require_instance
+from exactik._options import accepts_options, option
+from exactik.anatomy import SIDES
 from exactik.errors import UsageError
 from exactik.model import Skeleton
-from exactik.motion import Motion
+from exactik.model.motion import Motion
 from exactik.retargeting._bends import bend_at_least
 from exactik.retargeting._bodies import make_target_figure, prepare_source, prepare_target
 from exactik.retargeting._contacts import ContactOptions
@@ -39,32 +41,54 @@ from exactik.retargeting._feet import find_stances, place_feet
 from exactik.retargeting._hands import place_hands
 from exactik.retargeting._jumps import spread_limb_jumps
 from exactik.retargeting._result import Retargeting
-from exactik.retargeting.body import (
-    SIDES,
-    BodyFigure,
-    SourceBody,
-)
+from exactik.retargeting.body import BodyFigure, SourceBody
 from exactik.solvers import require_count
 from exactik.typing import Array
-
-__all__ = ["retarget"]
 
 Progress = Callable[[int, int], object]
 
 
-def retarget(
-    motion: Motion,
-    target: Skeleton,
-    *,
-    mapping: BoneMapping | None = None,
-    feet: bool = True,
-    hands: bool = True,
-    up: str | None = None,
-    target_up: str | None = None,
-    contacts: ContactOptions | None = None,
-    threads: int | None = 1,
-    progress: Progress | None = None,
-) -> Retargeting:
+@dataclass(frozen=True, kw_only=True)
+class RetargetOptions:
+    """How a figure takes over a motion."""
+
+    mapping: BoneMapping | None = option(
+        None,
+        "Part of the body → (bone of the source, bone of the target).",
+        more="In place of what is proposed; None for one of them keeps the proposal, see "
+        "`Correspondence`.",
+    )
+    feet: bool = option(True, "Keep standing feet where they stand.", flags="--feet/--no-feet")
+    hands: bool = option(
+        True,
+        "Put the wrists where those of the source are.",
+        more="Seen from the chest and scaled by the arms.",
+        flags="--hands/--no-hands",
+    )
+    up: str | None = option(
+        None,
+        "Up axis of the file that is read, in place of its own: x, y or z.",
+        more="By the motion, else by the shape of the body in it, if None.",
+        metavar="AXIS",
+    )
+    target_up: str | None = option(
+        None,
+        "Up axis of the figure of --to: x, y or z.",
+        more="At rest; by its shape if None.",
+        metavar="AXIS",
+        flags="--to-up",
+    )
+    contacts: ContactOptions | None = option(None, "What counts as standing.")
+    threads: int | None = option(
+        1,
+        "Number of threads; one per processor if None.",
+        more="The result does not depend on it.",
+    )
+    progress: Progress | None = option(None, "Is called with the number of frames done and to do.")
+
+
+@accepts_options(RetargetOptions)
+def retarget(motion: Motion, target: Skeleton, options: RetargetOptions) -> Retargeting:
     """Let another figure or robot take over a motion.
 
     Both need two arms and two legs; proportions, rest poses, axes, units, kinds of joints and the
@@ -74,16 +98,7 @@ def retarget(
     Args:
         motion: what is taken over; no frame may be missing.
         target: who takes it over.
-        mapping: part of the body → (bone of the source, bone of the target), in place of what is
-            proposed; None for one of them keeps the proposal, see `Correspondence`.
-        feet: hold feet at one place while the source's stand.
-        hands: put wrists where the source's are, seen from the chest and scaled by the arms.
-        up: "x", "y" or "z", which axis is up in the motion; by the motion, else by the shape of the
-            body in it, if None.
-        target_up: likewise for the target at rest.
-        contacts: what counts as standing.
-        threads: number of threads; one per processor if None. The result does not depend on it.
-        progress: is called with the number of frames done and to do.
+        options: fields of `RetargetOptions`, as keywords.
 
     Returns:
         The motion of the target, with what corresponds, contacts and errors.
@@ -98,13 +113,13 @@ def retarget(
         raise UsageError("the motion has no frame; retarget needs one at least")
     if not np.isfinite(motion.q).all():
         raise UsageError("retarget needs a motion whose frames all have a pose; fill gaps first")
+    threads, progress = options.threads, options.progress
     workers = (os.cpu_count() or 1) if threads is None else require_count("threads", threads)
-    options = ContactOptions()
-    if contacts is not None:
-        options = require_instance("contacts", contacts, ContactOptions)
-    given_source, given_target = split_mapping(mapping)
-    source, source_up, remarks = prepare_source(motion, given_source, up)
-    free_target, target_up = prepare_target(target, given_target, target_up)
+    contacts = ContactOptions() if options.contacts is None else options.contacts
+    require_instance("contacts", contacts, ContactOptions)
+    given_source, given_target = split_mapping(options.mapping)
+    source, source_up, remarks = prepare_source(motion, given_source, options.up)
+    free_target, target_up = prepare_target(target, given_target, options.target_up)
     figure = make_target_figure(free_target, given_target, target_up)
     correspondence = make_correspondence(
         source.figure.anatomy,
@@ -112,13 +127,13 @@ def retarget(
         source.figure.skeleton.forward(source.figure.q_rest).positions,
         figure.skeleton.forward(figure.q_rest).positions,
     )
-    stances, source = find_stances(source, options)
+    stances, source = find_stances(source, contacts)
     scale = figure.leg_length / source.figure.leg_length
     q = _copy_source(source, figure, correspondence, scale, progress)
     q = spread_limb_jumps(source, figure, q)
-    if feet:
+    if options.feet:
         q = place_feet(source, figure, stances, scale, q, workers)
-    if hands:
+    if options.hands:
         q = place_hands(source, figure, q, workers)
     if progress is not None:
         progress(len(q), len(q))
@@ -140,7 +155,7 @@ def retarget(
         source_body=source,
         target_figure=figure,
         root_was_freed=free_target is not target,
-        hands_placed=hands,
+        hands_placed=options.hands,
         remarks=remarks,
     )
 

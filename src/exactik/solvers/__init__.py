@@ -1,11 +1,20 @@
 """Solvers: every method over one loop; the answer, its proof and its error bars."""
 
-from exactik.solvers._certificate import CONVERGED_GRADIENT, Certificate
+from exactik.solvers._certificate import (
+    CONVERGED_GRADIENT,
+    MAX_POLISH,
+    Certificate,
+    compute_flat_curvature,
+    find_active_dofs,
+    find_stationary_point,
+    make_certificate,
+)
 from exactik.solvers._compiled_solve import (
     Solver,
     can_solve_compiled,
     count_problems_per_call,
 )
+from exactik.solvers._critical_cone import find_descent_in_cone
 from exactik.solvers._descend import (
     ENDED_WORDS,
     Cancelled,
@@ -14,15 +23,16 @@ from exactik.solvers._descend import (
     count_iterations,
     descend,
 )
-from exactik.solvers._goal_errors import compute_term_tolerances
+from exactik.solvers._goal_errors import compute_goal_errors, compute_term_tolerances
 from exactik.solvers._method import CompiledMethod, Method, PythonMethod, Stepper
-from exactik.solvers._registry import METHODS, resolve_method, solvers
+from exactik.solvers._reachability import bound_reach
+from exactik.solvers._registry import METHODS, list_solvers, resolve_method
 from exactik.solvers._result import Result
-from exactik.solvers._solve import solve, solve_until_stopped
+from exactik.solvers._solve import SolveOptions, solve, solve_until_stopped
 from exactik.solvers._starts import make_start_table, require_count
 from exactik.solvers._uncertainty import Covariance
 from exactik.solvers._verdict import STATUSES
-from exactik.solvers._view import Place, View
+from exactik.solvers._view import Iterate, View
 from exactik.solvers.methods import (
     BFGS,
     CCD,
@@ -46,6 +56,7 @@ __all__ = [
     "CONVERGED_GRADIENT",
     "ENDED_WORDS",
     "LBFGS",
+    "MAX_POLISH",
     "METHODS",
     "STATUSES",
     "Auto",
@@ -57,30 +68,38 @@ __all__ = [
     "Descent",
     "GaussNewton",
     "History",
+    "Iterate",
     "JacobianTranspose",
     "LevenbergMarquardt",
     "Method",
     "Newton",
     "NewtonHigham",
     "NewtonPCG",
-    "Place",
     "ProjectedCG",
     "ProjectedGradient",
     "PseudoInverse",
     "PythonMethod",
     "Result",
+    "SolveOptions",
     "Solver",
     "Stepper",
     "View",
+    "bound_reach",
     "can_solve_compiled",
+    "compute_flat_curvature",
+    "compute_goal_errors",
     "compute_term_tolerances",
     "count_iterations",
     "count_problems_per_call",
     "descend",
+    "find_active_dofs",
+    "find_descent_in_cone",
+    "find_stationary_point",
+    "list_solvers",
+    "make_certificate",
     "make_start_table",
     "require_count",
     "resolve_method",
     "solve",
     "solve_until_stopped",
-    "solvers",
 ]

@@ -17,18 +17,8 @@ from exactik.kernels.descent.saddles import NEAR_LIMIT
 from exactik.kernels.goals.terms import POSITION
 from exactik.problem import Problem
 from exactik.solvers._critical_cone import ConeAnswer, find_descent_in_cone
-from exactik.solvers._view import Place, View
+from exactik.solvers._view import Iterate, View
 from exactik.typing import Array, BoolArray, IntArray
-
-__all__ = [
-    "CONVERGED_GRADIENT",
-    "FLAT_EIGENVALUE",
-    "Certificate",
-    "compute_flat_curvature",
-    "find_held_dofs",
-    "make_certificate",
-]
-
 
 CONVERGED_GRADIENT = 1e-8
 """Relative projected gradient that counts as none, whatever tolerance a method aimed at."""
@@ -46,7 +36,7 @@ POLISH_RANK = 1e-7  # eigenvalues below this share of the largest are not divide
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """Proof of what kind of place a result is.
+    """Proof that a result is a minimum, a saddle or neither.
 
     Reduced means: on the dofs that are neither locked nor held by a limit that the goals push
     against.
@@ -86,41 +76,41 @@ class _Cone(NamedTuple):
     sides: IntArray
 
 
-def find_held_dofs(problem: Problem, place: Place) -> BoolArray:
+def find_active_dofs(problem: Problem, iterate: Iterate) -> BoolArray:
     """Return the dofs that are locked, or pushed against a limit by more than rounding, (nv,).
 
     Where a method stopped early, what is left of the gradient elsewhere is noise, too.
     """
-    largest = float(place.scale.max(initial=0.0))
-    scale = np.maximum(place.scale, PUSH_ROUNDING * largest)
-    noise = max(PUSH_ROUNDING, 10.0 * place.slope) * scale
-    return problem.locked | (place.held & (np.abs(place.gradient) > noise))
+    largest = float(iterate.scale.max(initial=0.0))
+    scale = np.maximum(iterate.scale, PUSH_ROUNDING * largest)
+    noise = max(PUSH_ROUNDING, 10.0 * iterate.projected_gradient) * scale
+    return problem.locked | (iterate.active & (np.abs(iterate.gradient) > noise))
 
 
-def compute_flat_curvature(problem: Problem, place: Place, slope: float = 0.0) -> float:
+def compute_flat_curvature(problem: Problem, iterate: Iterate, slope: float = 0.0) -> float:
     """Return the curvature [cost per rad² or m²] below which there is none.
 
     Args:
         problem: what is asked.
-        place: where.
+        iterate: where.
         slope: relative gradient that is left there: on the way to where it vanishes curvature may
             change by as much, so that less proves nothing of that place.
     """
     lever, weight = problem.remember("lever and weight", lambda: _measure_levers(problem))
-    scale = weight * lever**2 + np.sqrt(2.0 * max(place.cost, 0.0) * weight) * lever
+    scale = weight * lever**2 + np.sqrt(2.0 * max(iterate.cost, 0.0) * weight) * lever
     share = max(ROUNDED_CURVATURE, FLAT_PER_GRADIENT * slope)
-    return max(share * float(scale), FLAT_COST * place.cost, 1e-300)
+    return max(share * float(scale), FLAT_COST * iterate.cost, 1e-300)
 
 
 def make_certificate(problem: Problem, q: Array) -> Certificate:
     """Return the certificate of a configuration inside the limits, (nq,)."""
     view = View(problem)
-    place = view.at(q)
-    cone = _find_cone(view, place)
+    iterate = view.at(q)
+    cone = _find_cone(view, iterate)
     size = len(cone.dofs)
     if size == 0:
         return Certificate(
-            projected_gradient=place.slope,
+            projected_gradient=iterate.projected_gradient,
             min_eigenvalue=0.0,
             max_eigenvalue=0.0,
             rank=0,
@@ -132,12 +122,12 @@ def make_certificate(problem: Problem, q: Array) -> Certificate:
     values = np.linalg.eigvalsh(H)
     largest = float(np.abs(values).max())
     rank = int((np.abs(values) > FLAT_EIGENVALUE * largest).sum()) if largest > 0.0 else 0
-    flat = compute_flat_curvature(problem, place)
+    flat = compute_flat_curvature(problem, iterate)
     answer = ConeAnswer(None, decided=True)
     if values[0] < -flat:
-        answer = _examine_cone(view, place)
+        answer = _examine_cone(view, iterate)
     return Certificate(
-        projected_gradient=place.slope,
+        projected_gradient=iterate.projected_gradient,
         min_eigenvalue=float(values[0]),
         max_eigenvalue=float(values[-1]),
         rank=rank,
@@ -179,24 +169,24 @@ def _find_sides(view: View, q: Array) -> tuple[BoolArray, BoolArray]:
     return low >= -near, high <= near
 
 
-def _find_cone(view: View, place: Place) -> _Cone:
-    at_lower, at_upper = _find_sides(view, place.q)
+def _find_cone(view: View, iterate: Iterate) -> _Cone:
+    at_lower, at_upper = _find_sides(view, iterate.q)
     shut = at_lower & at_upper
-    dofs = np.flatnonzero(~find_held_dofs(view.problem, place) & ~shut)
+    dofs = np.flatnonzero(~find_active_dofs(view.problem, iterate) & ~shut)
     sides = at_lower.astype(np.int64) - at_upper.astype(np.int64)
     return _Cone(dofs=dofs, sides=sides[dofs])
 
 
-def _examine_cone(view: View, place: Place) -> ConeAnswer:
+def _examine_cone(view: View, iterate: Iterate) -> ConeAnswer:
     """Look for a way down in the critical cone of the stationary point that a place is near."""
-    problem, start = view.problem, place
-    place = _polish(view, place)
-    moved = float(np.abs(view.moved(place.q, start.q)).max(initial=0.0))
-    if place.slope > POLISHED_GRADIENT or moved > MAX_POLISH:
+    problem, start = view.problem, iterate
+    iterate = find_stationary_point(view, iterate)
+    moved = float(np.abs(view.moved(iterate.q, start.q)).max(initial=0.0))
+    if iterate.projected_gradient > POLISHED_GRADIENT or moved > MAX_POLISH:
         return ConeAnswer(None, decided=False)
-    cone = _find_cone(view, place)
-    flat = compute_flat_curvature(problem, place, place.slope)
-    H = problem.hessian(place.q)[np.ix_(cone.dofs, cone.dofs)]
+    cone = _find_cone(view, iterate)
+    flat = compute_flat_curvature(problem, iterate, iterate.projected_gradient)
+    H = problem.hessian(iterate.q)[np.ix_(cone.dofs, cone.dofs)]
     answer = find_descent_in_cone(H, cone.sides, flat)
     if answer.direction is None:
         return answer
@@ -208,21 +198,22 @@ def _examine_cone(view: View, place: Place) -> ConeAnswer:
     return ConeAnswer(direction, decided=True)
 
 
-def _polish(view: View, place: Place) -> Place:
+def find_stationary_point(view: View, iterate: Iterate) -> Iterate:
     """Return the stationary point next to a place, by Newton's method on its two-sided dofs."""
     problem = view.problem
     for _ in range(POLISH_STEPS):
-        cone = _find_cone(view, place)
+        cone = _find_cone(view, iterate)
         free = cone.dofs[cone.sides == 0]
-        if len(free) == 0 or place.slope == 0.0:
+        if len(free) == 0 or iterate.projected_gradient == 0.0:
             break
-        values, vectors = np.linalg.eigh(problem.hessian(place.q)[np.ix_(free, free)])
+        values, vectors = np.linalg.eigh(problem.hessian(iterate.q)[np.ix_(free, free)])
         use = np.abs(values) > POLISH_RANK * np.abs(values).max()
         step = np.zeros(view.nv)
-        slopes = vectors.T @ place.gradient[free]
+        slopes = vectors.T @ iterate.gradient[free]
         step[free] = -vectors[:, use] @ (slopes[use] / values[use])
-        following = view.at(view.move(place.q, step))
-        if not following.slope < 0.5 * place.slope or np.abs(step).max() > MAX_POLISH:
+        following = view.at(view.move(iterate.q, step))
+        halved = following.projected_gradient < 0.5 * iterate.projected_gradient
+        if not halved or np.abs(step).max() > MAX_POLISH:
             break
-        place = following
-    return place
+        iterate = following
+    return iterate

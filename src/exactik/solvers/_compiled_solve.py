@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from exactik._arrays import freeze
 from exactik.errors import UsageError
+from exactik.kernels import compiled_or_interpreted
 from exactik.kernels.calculus.workspace import new_workspace
 from exactik.kernels.descent import starts as kernel
 from exactik.kernels.descent.descend import ITERATION_ROUNDING
@@ -44,16 +45,7 @@ from exactik.solvers._starts import (
     require_seed,
     require_start,
 )
-from exactik.spatial import runnable
 from exactik.typing import Array
-
-__all__ = [
-    "CompiledSolve",
-    "Solver",
-    "can_solve_compiled",
-    "count_problems_per_call",
-    "find_compiled_solve",
-]
 
 CALL_DOF_PASSES = 10_000_000
 """Dofs × passes of descents that a compiled call may take at worst, since an interrupt (Ctrl-C) is
@@ -113,7 +105,9 @@ class CompiledSolve:
         goals = problem.packed.arrays if new is None else self._goals
         arguments = (self._tree, goals, *self._settings, targets, q, results, term_errors)
         if self._function is None:
-            runnable(kernel.solve_problems, self._descents)(*arguments, *self._buffers)
+            compiled_or_interpreted(kernel.solve_problems, self._descents)(
+                *arguments, *self._buffers
+            )
             self._function = _find_compiled_function()
         else:
             self._function(*arguments, *self._buffers)
@@ -180,25 +174,24 @@ def find_compiled_solve(
     if not isinstance(method, CompiledMethod):
         return None
     try:
-        hash(method)
+        return problem.remember_in_thread((method, starts, seed), make)
     except TypeError:  # a method of the user's with an option that is no key
         return make()
-    return problem.remember_in_thread((method, starts, seed), make)
 
 
 class Solver:
-    """A problem with the buffers to solve it, for loops that ask it with ever new targets.
+    """A problem with the buffers to solve it, for loops in which only the targets change.
 
         solver = ik.Solver(problem)
         while True:
             q = solver.solve(targets={"tool": T})   # from the last answer on
 
     Answers are, bit for bit, those of `solve(problem.with_targets(…), …)`. After the first call
-    nothing of size is allocated: what a call makes anew are the targets and the pose. Not for two
-    threads at once; one each.
+    nothing of size is allocated: a call makes only the targets and the pose anew. A `Solver` is for
+    one thread.
 
     Attributes:
-        problem: what was asked last.
+        problem: with the targets of the last call.
     """
 
     def __init__(
@@ -211,8 +204,8 @@ class Solver:
     ):
         """Prepare; the arguments are those of `solve`.
 
-        The method must be compiled and without `max_seconds`, the goals none of Python's: only such
-        calls take the same time again and again. `max_iterations` bounds it.
+        The method must be compiled and without `max_seconds`, and no goal may be written in Python:
+        the time of such calls hardly varies. `max_iterations` bounds it.
         """
         if not isinstance(problem, Problem):
             raise UsageError(f"a Solver needs a Problem, not {type(problem).__name__}")
@@ -261,7 +254,7 @@ class Solver:
         return float(self._results[0, RESULT_COST])
 
     def result(self) -> Result:
-        """Return the last answer with all that can be asked of it; it stays what it is."""
+        """Return the last answer as a `Result`, which later calls do not change."""
         if self._answer is None:
             raise UsageError("nothing was solved yet; call solve first")
         return self._compiled.make_result(

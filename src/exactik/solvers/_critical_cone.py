@@ -24,8 +24,6 @@ import numpy as np
 
 from exactik.typing import Array, IntArray
 
-__all__ = ["ConeAnswer", "find_descent_in_cone"]
-
 MAX_ENUMERATED = 12  # one-sided dofs, of which all subsets are looked at: 4096, some 30 ms
 MAX_SUBSET = 3  # size of the subsets that are looked at where there are more dofs
 PROJECTED_STEPS = 200  # of each descent; directions that fall by a hair take more than 20

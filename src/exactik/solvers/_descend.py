@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from exactik.kernels import compiled_or_interpreted
 from exactik.kernels.descent.descend import ITERATION_ROUNDING, advance, run_descent
 from exactik.kernels.descent.state import (
     ACCEPTED_LARGEST_ENTRY,
@@ -32,19 +33,7 @@ from exactik.solvers._method import (
     compute_negligible_cost,
 )
 from exactik.solvers._view import View
-from exactik.spatial import runnable
 from exactik.typing import Array, IntArray
-
-__all__ = [
-    "ENDED_WORDS",
-    "Cancelled",
-    "Descent",
-    "History",
-    "count_iterations",
-    "descend",
-    "raise_if_stopped",
-]
-
 
 # Then the clock is read, and an interrupt (Ctrl-C) seen: 30 ms for a thousand dofs, where reading
 # them costs nothing. Results do not depend on it.
@@ -87,7 +76,7 @@ class Descent(NamedTuple):
         q: the last place, (nq,), inside the limits; the best, for all methods that never go up.
         cost: there.
         projected_gradient: relative, there.
-        ended: "at-rest", "stalled", "iteration-limit" or "time-limit".
+        ended: "converged", "stalled", "iteration-limit" or "time-limit".
         iterations: accepted steps.
         evaluations: of the cost, with or without derivatives.
         history: if asked for.
@@ -165,11 +154,11 @@ def _descend_in_python(
     """Run a stepper until the stopping test holds."""
     view, ended, n = View(problem), "iteration-limit", 0
     stepper, small = method.stepper(view), compute_negligible_cost(problem, method.small_cost)
-    place = view.at(view.project(q))
-    recorder.add(place.cost, place.slope, 0.0, stepper.control)
+    iterate = view.at(view.project(q))
+    recorder.add(iterate.cost, iterate.projected_gradient, 0.0, stepper.control)
     while True:
-        if place.slope <= method.tolerance or place.cost <= small:
-            ended = "at-rest"
+        if iterate.projected_gradient <= method.tolerance or iterate.cost <= small:
+            ended = "converged"
             break
         if n >= method.max_iterations:
             break
@@ -177,19 +166,19 @@ def _descend_in_python(
             ended = "time-limit"
             break
         raise_if_stopped(recorder.stop)
-        following = stepper.step(place)
+        following = stepper.step(iterate)
         step_size = 0.0
         if following is not None:
-            step_size = float(np.abs(view.moved(following.q, place.q)).max(initial=0.0))
-        if following is None or (step_size < MIN_STEP and following.slope >= place.slope):
+            step_size = float(np.abs(view.moved(following.q, iterate.q)).max(initial=0.0))
+        if following is None or (step_size < MIN_STEP and not following.is_flatter_than(iterate)):
             ended = "stalled"
             break
-        place, n = following, n + 1
-        recorder.add(place.cost, place.slope, step_size, stepper.control)
+        iterate, n = following, n + 1
+        recorder.add(iterate.cost, iterate.projected_gradient, step_size, stepper.control)
     return Descent(
-        q=place.q,
-        cost=place.cost,
-        projected_gradient=place.slope,
+        q=iterate.q,
+        cost=iterate.cost,
+        projected_gradient=iterate.projected_gradient,
         ended=ended,
         iterations=n,
         evaluations=view.evaluations,
@@ -199,7 +188,7 @@ def _descend_in_python(
 
 ENDED_WORDS = {
     RUNNING: "time-limit",
-    CONVERGED: "at-rest",
+    CONVERGED: "converged",
     STALLED: "stalled",
     ITERATION_LIMIT: "iteration-limit",
 }
@@ -213,19 +202,19 @@ def _descend_compiled(
     options, tree = method.options(problem), problem.skeleton.tree
     descent = problem.descent_state
     state = descent.state
-    runnable(start_descent)(view.box, options, limited, q, descent)
+    compiled_or_interpreted(start_descent)(view.box, options, limited, q, descent)
     while state[STATUS] == RUNNING:
         raise_if_stopped(recorder.stop)
         before = state[ITERATIONS] if state[EVALUATIONS] > 0.0 else -1.0
         if problem.compiled:
             arrays = problem.packed.arrays
             passes = 1 if recorder.rows is not None else PASSES_BETWEEN_CLOCK_READS
-            runnable(run_descent)(
+            compiled_or_interpreted(run_descent)(
                 tree, arrays, view.box, options, q, passes, descent, problem.workspace
             )
         else:
             value, g, H = problem.fill(descent.trial, int(state[REQUESTED_ORDER]))
-            runnable(advance)(
+            compiled_or_interpreted(advance)(
                 tree,
                 problem.pattern,
                 view.box,

@@ -29,10 +29,8 @@ from exactik.kernels.descent.state import DAMPING
 from exactik.kernels.linear.articulated import JOINT_BLOCKS, MIN_ARTICULATED_DOFS
 from exactik.problem import Problem
 from exactik.solvers._goal_errors import compute_term_tolerances
-from exactik.solvers._view import Place, View
+from exactik.solvers._view import Iterate, View
 from exactik.typing import Array
-
-__all__ = ["CompiledMethod", "Method", "PythonMethod", "Stepper", "compute_negligible_cost"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,8 +84,8 @@ class Stepper(Protocol):
 
     control: float
 
-    def step(self, place: Place) -> Place | None:
-        """Return the next place, or None if no step lowers the cost. Limits must be kept."""
+    def step(self, iterate: Iterate) -> Iterate | None:
+        """Return the next iterate, or None if no step lowers the cost. Limits must be kept."""
         ...
 
 

@@ -20,8 +20,6 @@ from exactik.model import Bone, Skeleton
 from exactik.problem import Problem
 from exactik.typing import Array
 
-__all__ = ["ReachBound", "bone_moves", "bound_reach"]
-
 
 class ReachBound(NamedTuple):
     """A ball that a point cannot leave.
@@ -156,8 +154,7 @@ def _find_first_dof_range(problem: Problem, k: int, q: Array) -> tuple[float, fl
 def _bound_two_links(bone: Bone, before: Array, after: Array, low: float, high: float) -> float:
     """Return the greatest length of a link, a joint and a link after it, slides left out."""
     plain = float(np.linalg.norm(before) + np.linalg.norm(after))
-    pre = np.eye(3) if bone.pre is None else np.asarray(bone.pre)
-    post = np.eye(3) if bone.post is None else np.asarray(bone.post)
+    pre, post = bone.constant_rotations
     a, b = pre.T @ before, post @ after  # both in the axes between `pre` and the joint
     if bone.joint.kind in ("fixed", "prismatic"):  # the throw of a slide is counted apart
         return float(np.linalg.norm(a + b))

@@ -1,4 +1,4 @@
-"""All methods, in the order in which `solvers()` lists them; a new one gets a line here."""
+"""All methods, in the order in which `list_solvers()` lists them; a new one gets a line here."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ from exactik.solvers.methods import (
     PseudoInverse,
 )
 
-__all__ = ["METHODS", "resolve_method", "solvers"]
-
 METHODS: dict[str, type[Method]] = {
     method.name: method
     for method in (
@@ -46,7 +44,7 @@ METHODS: dict[str, type[Method]] = {
 }
 
 
-def solvers() -> tuple[str, ...]:
+def list_solvers() -> tuple[str, ...]:
     """Return the names of all solvers; `solve(…, solver=name)` takes one with default options."""
     return tuple(METHODS)
 

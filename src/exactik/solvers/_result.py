@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from exactik._arrays import freeze
-from exactik._text import join_names
-from exactik.kernels.goals.terms import POSITION
+from exactik._registry import find
+from exactik._renamed import warn_renamed
 from exactik.problem import Problem
 from exactik.solvers._certificate import CONVERGED_GRADIENT, Certificate, make_certificate
 from exactik.solvers._descend import History
@@ -19,8 +19,6 @@ from exactik.solvers._goal_errors import compute_goal_errors
 from exactik.solvers._uncertainty import Covariance, compute_covariance, compute_sensitivity
 from exactik.solvers._verdict import Verdict, make_verdict
 from exactik.typing import Array
-
-__all__ = ["Result", "make_result"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,7 +32,7 @@ class Result:
         cost: ½ rᵀWr there.
         projected_gradient: as the method measured it last, relative as in `Certificate`.
         tolerance: relative projected gradient that the method aimed at.
-        ended: why the method stopped: "at-rest", "stalled", "iteration-limit" or "time-limit".
+        ended: why the method stopped: "converged", "stalled", "iteration-limit" or "time-limit".
         iterations: accepted steps, over all starts.
         evaluations: of the cost, with or without derivatives, over all starts.
         attempts: descents from different starts or by another way.
@@ -65,37 +63,39 @@ class Result:
         self.__post_init__()  # pickles forget that arrays are read-only
 
     @cached_property
-    def misses(self) -> Array:
-        """Goal errors in the order of `goal_errors` [m or rad]."""
-        return compute_goal_errors(self.problem, self.q.copy(), self._term_errors)
-
-    @property
     def goal_errors(self) -> dict[str, float]:
         """By how much each goal is missed [m or rad].
 
         A pose goal has two entries, "name" [m] and "name.rotation" [rad]. Directions, aims and axes
         are missed by an angle. Postures and soft limits are listed only if they have a tolerance.
         """
-        pairs = zip(self.problem.packed.error_parts, self.misses.tolist(), strict=True)
-        return {part.name: error for part, error in pairs}
+        errors = compute_goal_errors(self.problem, self.q.copy(), self._term_errors)
+        names = (part.name for part in self.problem.packed.error_parts)
+        return dict(zip(names, errors.tolist(), strict=True))
+
+    @property
+    def misses(self) -> Array:
+        """Old name of `goal_errors`, as an array."""
+        warn_renamed("Result.misses", ".goal_errors")
+        return np.array(list(self.goal_errors.values()))
 
     @property
     def errors_in_words(self) -> dict[str, str]:
         """The same in units to read: "0.63 mm", "1.2°"."""
-        pairs = zip(self.problem.packed.error_parts, self.misses.tolist(), strict=True)
-        return {part.name: part.describe(error) for part, error in pairs}
+        errors = self.goal_errors
+        return {p.name: p.describe(errors[p.name]) for p in self.problem.packed.error_parts}
 
     @cached_property
     def reached(self) -> bool:
         """Whether every goal is within its tolerance."""
-        parts = self.problem.packed.error_parts
-        return bool((self.misses <= [part.tolerance for part in parts]).all())
+        errors = self.goal_errors
+        return all(errors[p.name] <= p.tolerance for p in self.problem.packed.error_parts)
 
     @property
     def converged(self) -> bool:
         """Whether q is a stationary point within the limits."""
         aim = max(self.tolerance, CONVERGED_GRADIENT)
-        return self.ended == "at-rest" or self.projected_gradient <= aim
+        return self.ended == "converged" or self.projected_gradient <= aim
 
     @property
     def active_limits(self) -> Mapping[str, str]:
@@ -152,24 +152,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the pose with its goals, why it ended so, and errors."""
-        from exactik.player import AskedPlace, render_pose_card
-
-        skeleton, limits = self.problem.skeleton, list(self.active_limits)
-        places = [
-            AskedPlace(name=goal.label, bone=term.bone, point=term.point, target=term.target)
-            for goal in self.problem.goals
-            if goal.watched_point(skeleton) is not None
-            for term in goal.terms(skeleton)
-            if term.kind == POSITION
-        ]
-        milliseconds = 1e3 * self.seconds
-        facts = [
-            ("at limits", join_names(limits, 4) if len(limits) > 0 else ""),
-            ("solver", f"{self.solver}, {self.iterations} iterations, {milliseconds:.3g} ms"),
-        ]
-        errors = list(self.errors_in_words.items())
-        title = f"Result: {self.status}"
-        return render_pose_card(skeleton, self.q, title, self.why, places, errors, facts)
+        return find("render_card")(self)
 
 
 def make_result(**attributes: Any) -> Result:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, ParamSpec, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from exactik._options import accepts_options, option
 from exactik.errors import UsageError
 from exactik.goals import Goal
-from exactik.kernels.calculus.sums import VALUE
+from exactik.kernels import compiled_or_interpreted
 from exactik.kernels.descent import starts as kernel
 from exactik.model import Skeleton
-from exactik.problem import Problem
+from exactik.problem import VALUE, DofOptions, Problem
 from exactik.solvers._compiled_solve import find_compiled_solve
 from exactik.solvers._descend import (
     Descent,
@@ -34,43 +36,78 @@ from exactik.solvers._starts import (
     require_seed,
     require_start,
 )
-from exactik.spatial import runnable
 from exactik.typing import Array
 
-__all__ = ["solve", "solve_until_stopped"]
+P = ParamSpec("P")
 
 
+@dataclass(frozen=True, kw_only=True)
+class SolveOptions(DofOptions):
+    """How a pose is found; limits, locks, strengths and the matrix only where a skeleton is given.
+
+    A `Problem` has its own.
+    """
+
+    q0: ArrayLike | None = option(
+        None,
+        "Where to start, (nq,); moved into the limits first.",
+        more="The neutral pose if None.",
+        why="It is inside the limits, and far from none of them.",
+        unit="rad or m",
+    )
+    solver: str | Method = option(
+        "auto",
+        "A name of `list_solvers()`, or a method with options: `Newton(initial_radius=0.5)`.",
+        why="See docs/choosing-a-solver.md.",
+    )
+    starts: int = option(
+        1,
+        "Number of starts: q0, and others spread over the limits.",
+        more="They are tried in the order of their cost until all goals are reached.",
+        why="A pose that goes on from the last one needs no other.",
+    )
+    seed: int = option(0, "Of the further starts.", why="The same call has the same answer.")
+    history: bool = option(
+        False, "Whether to record each step.", why="It takes longer than the solve."
+    )
+    strength: Mapping[str, float] | None = option(
+        None, "Name or pattern → how readily dofs move, 1 for the others.", more="See `Problem`."
+    )
+    weight_matrix: ArrayLike | None = option(
+        None, "Of all residuals together, in place of their weights.", more="See `Problem`."
+    )
+
+
+class _Solve(Protocol[P]):
+    """`solve` as it is called: its operands, and the fields of `SolveOptions`."""
+
+    def __call__(
+        self,
+        problem: Problem | Skeleton,
+        goals: Sequence[Goal] | Goal | None = None,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Result: ...
+
+
+def _as_called(options: Callable[P, SolveOptions]) -> Callable[[Any], _Solve[P]]:
+    return cast(Any, accepts_options(options))
+
+
+@_as_called(SolveOptions)
 def solve(
     problem: Problem | Skeleton,
     goals: Sequence[Goal] | Goal | None = None,
-    *,
-    q0: ArrayLike | None = None,
-    solver: str | Method = "auto",
-    starts: int = 1,
-    seed: int = 0,
-    history: bool = False,
-    limits: str = "hard",
-    lock: str | Iterable[str] = (),
-    strength: Mapping[str, float] | None = None,
-    weight_matrix: ArrayLike | None = None,
+    options: SolveOptions = SolveOptions(),
 ) -> Result:
-    """Find a pose that does what is asked, as well as can be.
+    """Find the pose that meets the goals best.
 
     Not converging is a result, with its reason in `Result.why`; only misuse raises.
 
     Args:
         problem: what is asked; or a skeleton, and then `goals` and the arguments of `Problem`.
         goals: if a skeleton is given.
-        q0: where to start, (nq,); the neutral pose if None. Moved into the limits first.
-        solver: a name of `solvers()`, or a method with options: `Newton(initial_radius=0.5)`.
-        starts: number of starts: q0, and others spread over the limits; tried in the order of their
-            cost until all goals are reached.
-        seed: of the further starts.
-        history: whether to record each step.
-        limits: see `Problem`.
-        lock: see `Problem`.
-        strength: see `Problem`.
-        weight_matrix: see `Problem`.
+        options: fields of `SolveOptions`, as keywords.
     """
     if isinstance(problem, Skeleton):
         if goals is None:
@@ -78,17 +115,22 @@ def solve(
         problem = Problem(
             problem,
             goals,
-            limits=limits,
-            lock=lock,
-            strength=strength,
-            weight_matrix=weight_matrix,
+            limits=options.limits,
+            lock=options.lock,
+            strength=options.strength,
+            weight_matrix=options.weight_matrix,
         )
     elif not isinstance(problem, Problem):
         raise UsageError(f"solve needs a Problem or a Skeleton, not {type(problem).__name__}")
     elif goals is not None:
         raise UsageError("goals were given beside a Problem, which has its own")
     return solve_until_stopped(
-        problem, resolve_method(solver), q0, starts=starts, seed=seed, history=history
+        problem,
+        resolve_method(options.solver),
+        options.q0,
+        starts=options.starts,
+        seed=options.seed,
+        history=options.history,
     )
 
 
@@ -154,7 +196,9 @@ def _solve_in_python(
     for start, is_detour in _order_starts(problem, method, q, table, begin + allowed, stop):
         if best is not None and time.perf_counter() > begin + allowed:
             break
-        if is_detour and (best is None or not runnable(kernel.is_on_limit)(problem.box, best.q)):
+        if is_detour and (
+            best is None or not compiled_or_interpreted(kernel.is_on_limit)(problem.box, best.q)
+        ):
             break
         descent = None
         for limited in (False, True) if is_detour else (True,):
@@ -165,7 +209,7 @@ def _solve_in_python(
             evaluations += descent.evaluations
             start = descent.q
             if not limited:
-                runnable(kernel.wrap_angles_into_limits)(problem.box, start)
+                compiled_or_interpreted(kernel.wrap_angles_into_limits)(problem.box, start)
         assert descent is not None
         attempts += 1
         reached = bool((compute_goal_errors(problem, descent.q) <= tolerances).all())
@@ -191,7 +235,7 @@ def _order_starts(
     """
     starts = [q.copy() for _ in range(len(table) + 1)]
     for row, start in zip(table, starts, strict=False):
-        runnable(kernel.fill_start)(q, row, start)
+        compiled_or_interpreted(kernel.fill_start)(q, row, start)
     if len(table) > 0:
         costs, given_index = [np.inf] * len(starts), len(table)
         for k in (given_index, *range(given_index)):

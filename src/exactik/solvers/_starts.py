@@ -11,8 +11,6 @@ from exactik.kernels.descent.starts import StartTable
 from exactik.problem import Problem
 from exactik.typing import Array, IntArray
 
-__all__ = ["make_start_table", "require_count", "require_seed", "require_start"]
-
 
 def make_start_table(problem: Problem, count: int, seed: int) -> StartTable:
     """Return a table of `count` starts; NaN where the given start is to be kept.

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exactik.errors import CoordinateError
+from exactik.kernels import compiled_or_interpreted
 from exactik.kernels.calculus import dense
 from exactik.kernels.calculus.workspace import SLOPE, update_kinematics
 from exactik.kernels.goals import terms as term
@@ -35,16 +36,13 @@ from exactik.problem import Problem
 from exactik.solvers._certificate import (
     CONVERGED_GRADIENT,
     compute_flat_curvature,
-    find_held_dofs,
+    find_active_dofs,
 )
 from exactik.solvers._view import View
-from exactik.spatial import runnable
 from exactik.typing import Array
 
 if TYPE_CHECKING:
     from exactik.solvers._result import Result
-
-__all__ = ["Covariance", "compute_covariance", "compute_sensitivity"]
 
 
 NULL_EIGENVALUE = 1e-9  # share of the largest (scaled) eigenvalue that counts as none
@@ -106,10 +104,10 @@ def _invert_hessian(result: Result) -> tuple[Array, Array]:
         )
     problem, nv = result.problem, result.problem.skeleton.nv
     place = View(problem).at(result.q)
-    free = np.flatnonzero(~find_held_dofs(problem, place))
+    free = np.flatnonzero(~find_active_dofs(problem, place))
     # A solve that rests although it has a slope has a cost that is next to nothing. Residuals would
     # vanish in one more step, and the curvature that they add is not that of the minimum.
-    is_exact = place.slope <= max(result.tolerance, CONVERGED_GRADIENT)
+    is_exact = place.projected_gradient <= max(result.tolerance, CONVERGED_GRADIENT)
     full = problem.hessian(result.q) if is_exact else problem.gauss_newton(result.q)
     H = full[np.ix_(free, free)]
     # Idle dofs are found by their whole rows: a diagonal entry alone may vanish by cancellation.
@@ -165,7 +163,7 @@ def _compute_target_derivatives(problem: Problem, q: Array) -> dict[str, Array]:
     J, r = problem.jacobian(q), problem.residual(q)
     W = problem.packed.weight
     force = W @ r
-    runnable(update_kinematics)(tree, arrays, problem.skeleton.normalised(q), work)
+    compiled_or_interpreted(update_kinematics)(tree, arrays, problem.skeleton.normalised(q), work)
     derivatives: dict[str, Array] = {}
     for (name, terms), goal in zip(problem.packed.terms.items(), problem.goals, strict=True):
         by_term: list[Array] = []
@@ -175,7 +173,7 @@ def _compute_target_derivatives(problem: Problem, q: Array) -> dict[str, Array]:
             first, mixed = _differentiate_term_by_target(problem, m, force[rows].copy())
             L = np.zeros((6, problem.skeleton.nv))
             frame = int(arrays.terms.frame[m])
-            runnable(dense.write_jacobian_rows)(
+            compiled_or_interpreted(dense.write_jacobian_rows)(
                 tree, arrays.free, work.joint_dofs[SLOPE], work.S, frame, work.e, -np.eye(6), 0, L
             )
             by_term.append(-J.T @ W[:, rows] @ first + L.T @ mixed)
@@ -187,8 +185,10 @@ def _compute_target_derivatives(problem: Problem, q: Array) -> dict[str, Array]:
 def _differentiate_term_by_target(problem: Problem, m: int, force: Array) -> tuple[Array, Array]:
     """Return ∂r/∂τ, (3, 3), and Wr·∂²r/∂ξ∂τ, (6, 3), of term m; its point is left in work.e."""
     terms, work = problem.packed.arrays.terms, problem.workspace
-    runnable(term.local_residual)(terms, m, work.R, work.p, work.shift, work.e, work.r)
-    runnable(term.local_derivatives)(
+    compiled_or_interpreted(term.local_residual)(
+        terms, m, work.R, work.p, work.shift, work.e, work.r
+    )
+    compiled_or_interpreted(term.local_derivatives)(
         terms, m, work.R, work.shift, work.e, work.r, force, work.D, work.X
     )
     D, X, kind = work.D.copy(), work.X.copy(), terms.kind[m]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from exactik.goals import GoalPart
-from exactik.solvers._certificate import compute_flat_curvature, find_held_dofs
+from exactik.solvers._certificate import compute_flat_curvature, find_active_dofs
 from exactik.solvers._goal_errors import find_weighted_projector
 from exactik.solvers._reachability import bone_moves, bound_reach
 from exactik.solvers._view import View
@@ -27,7 +27,6 @@ from exactik.solvers._view import View
 if TYPE_CHECKING:
     from exactik.solvers._result import Result
 
-__all__ = ["STATUSES", "Verdict", "make_verdict"]
 
 STATUSES = (
     "reached",
@@ -103,7 +102,7 @@ def _describe_search(result: Result) -> str:
 def _may_be_saddle(result: Result) -> bool:
     """Whether eigenvalues must be looked at: a factorisation costs a tenth of them."""
     place = View(result.problem).at(result.q)
-    free = ~find_held_dofs(result.problem, place)
+    free = ~find_active_dofs(result.problem, place)
     H = result.problem.hessian(result.q)[np.ix_(free, free)]
     slack = compute_flat_curvature(result.problem, place)
     try:
@@ -118,8 +117,9 @@ def _describe_worst_goal(result: Result) -> tuple[str, str]:
     parts = result.problem.packed.error_parts
     if len(parts) == 0:
         return "", ""
-    k = int(np.argmax(result.misses / [part.tolerance for part in parts]))
-    part, error = parts[k], float(result.misses[k])
+    errors = result.goal_errors
+    part = parts[int(np.argmax([errors[part.name] / part.tolerance for part in parts]))]
+    error = errors[part.name]
     if result.reached:
         allowed = part.describe(part.tolerance)
         return f"; worst {part.name}, {part.describe(error)} of {allowed}", ""
@@ -183,7 +183,8 @@ def _describe_immovable(result: Result) -> str | None:
         name: {term.bone for term in goal.terms(problem.skeleton)}
         for name, goal in zip(problem.rows, problem.goals, strict=True)
     }
-    for part, error in zip(problem.packed.error_parts, result.misses.tolist(), strict=True):
+    for part in problem.packed.error_parts:
+        error = result.goal_errors[part.name]
         watched = next(bones[name] for name, rows in problem.rows.items() if _holds(rows, part))
         stuck = len(watched) > 0 and not any(bone_moves(problem, bone) for bone in watched)
         if stuck and error > part.tolerance:
@@ -201,7 +202,7 @@ def _describe_limits(result: Result) -> str:
     """Return which limits are pushed against, hardest first, or nothing."""
     problem, place = result.problem, View(result.problem).at(result.q)
     relative = np.abs(place.gradient) / np.maximum(place.scale, 1e-150)
-    push = np.where(place.held & ~problem.locked, relative, 0.0)
+    push = np.where(place.active & ~problem.locked, relative, 0.0)
     order = [i for i in np.argsort(-push) if push[i] > MIN_NAMED_PUSH]
     if len(order) == 0:
         return ""

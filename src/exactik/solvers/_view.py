@@ -7,43 +7,48 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.kernels.calculus.sums import GAUSS_NEWTON
+from exactik._renamed import renamed
+from exactik.kernels import compiled_or_interpreted
 from exactik.kernels.linear.active_set import (
     clip_to_limits,
     relative_projected_gradient,
     update_active_set,
 )
 from exactik.kernels.tree.integrate import integrate
-from exactik.problem import Problem
-from exactik.spatial import runnable
+from exactik.problem import GAUSS_NEWTON, Problem
 from exactik.typing import Array, BoolArray
 
-__all__ = ["Place", "View"]
 
-
-class Place(NamedTuple):
+class Iterate(NamedTuple):
     """A configuration inside the limits, and what is known there.
 
     Attributes:
         q: coordinates, (nq,).
         cost: ½ rᵀWr.
         gradient: (nv,), zero for locked dofs.
-        held: (nv,) True for dofs that are locked, or sit on a limit and are pushed against it.
-        slope: relative projected gradient, see `relative_projected_gradient`.
+        active: (nv,) True for dofs that are locked, or sit on a limit and are pushed against it.
+        projected_gradient: relative, see `relative_projected_gradient`.
         scale: (nv,) √(2 cost · curvature) of each dof, what its gradient is relative to.
     """
 
     q: Array
     cost: float
     gradient: Array
-    held: BoolArray
-    slope: float
+    active: BoolArray
+    projected_gradient: float
     scale: Array
+
+    def is_flatter_than(self, other: Iterate) -> bool:
+        """Whether less of the gradient is left: what decides where costs differ by rounding."""
+        return self.projected_gradient < other.projected_gradient
+
+    slope = renamed("Iterate.slope", "projected_gradient")
+    held = renamed("Iterate.held", "active")
 
     @property
     def free_gradient(self) -> Array:
-        """The gradient with the entries of held dofs zero, (nv,)."""
-        return np.where(self.held, 0.0, self.gradient)
+        """The gradient with the entries of active dofs zero, (nv,)."""
+        return np.where(self.active, 0.0, self.gradient)
 
 
 class View:
@@ -68,36 +73,44 @@ class View:
         """(nv,) how readily each dof moves: a first-order step is strength² times −g."""
         return self.problem.strength
 
-    def at(self, q: Array) -> Place:
+    def at(self, q: Array) -> Iterate:
         """Evaluate cost and gradient at coordinates q, (nq,), which must be inside the limits."""
         q = q.copy()  # the kernels are not compiled for arrays that are read-only
         cost, g, H = self.problem.fill(q, GAUSS_NEWTON)
         self.evaluations += 1
-        box, held = self.box, np.zeros(self.nv)
-        runnable(update_active_set)(box.coordinate, box.lower, box.upper, box.free, q, g, held)
+        box, active = self.box, np.zeros(self.nv)
+        compiled_or_interpreted(update_active_set)(
+            box.coordinate, box.lower, box.upper, box.free, q, g, active
+        )
         curve = np.abs(H[np.arange(self.nv), self.problem.pattern.dof_level])
-        slope = runnable(relative_projected_gradient)(g, held, curve, cost)
+        remaining = compiled_or_interpreted(relative_projected_gradient)(g, active, curve, cost)
         scale = np.sqrt(2.0 * max(cost, 0.0) * curve)  # rounding may leave less than none
-        return Place(
+        return Iterate(
             q=q,
             cost=float(cost),
             gradient=g.copy(),
-            held=held != 0.0,
-            slope=float(slope),
+            active=active != 0.0,
+            projected_gradient=float(remaining),
             scale=scale,
         )
 
     def project(self, q: Array) -> Array:
         """Return q, (nq,), with coordinates outside their limits moved to the limit."""
         q = q.copy()
-        runnable(clip_to_limits)(self.box.coordinate, self.box.lower, self.box.upper, q)
+        compiled_or_interpreted(clip_to_limits)(
+            self.box.coordinate, self.box.lower, self.box.upper, q
+        )
         return q
 
     def move(self, q: Array, v: Array) -> Array:
         """Return q ⊕ v, (nq,), projected into the limits."""
         out = np.empty_like(q)
-        runnable(integrate)(self.problem.skeleton.tree, q, np.ascontiguousarray(v), out)
-        runnable(clip_to_limits)(self.box.coordinate, self.box.lower, self.box.upper, out)
+        compiled_or_interpreted(integrate)(
+            self.problem.skeleton.tree, q, np.ascontiguousarray(v), out
+        )
+        compiled_or_interpreted(clip_to_limits)(
+            self.box.coordinate, self.box.lower, self.box.upper, out
+        )
         return out
 
     def room(self, q: Array) -> tuple[Array, Array]:
@@ -110,13 +123,13 @@ class View:
         """Return the step from q0 to q1, (nv,)."""
         return self.problem.skeleton.difference(q1, q0)
 
-    def hessian(self, place: Place) -> Array:
+    def hessian(self, iterate: Iterate) -> Array:
         """Return the exact Hessian, (nv, nv); rows and columns of locked dofs are zero."""
-        return self.problem.hessian(place.q)
+        return self.problem.hessian(iterate.q)
 
-    def rows(self, place: Place) -> tuple[Array, Array]:
+    def rows(self, iterate: Iterate) -> tuple[Array, Array]:
         """Return the weighted residual W½ r, (m,), and Jacobian W½ J, (m, nv)."""
-        r, J = self.problem.linearised(place.q)
+        r, J = self.problem.linearised(iterate.q)
         root = self.root_weight
         return (root * r, root[:, None] * J) if root.ndim == 1 else (root @ r, root @ J)
 

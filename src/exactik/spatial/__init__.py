@@ -1,6 +1,5 @@
-"""Rotations in numpy and compiled for the kernels; the decorators that compile."""
+"""Rotations, in numpy and compiled for the kernels; rigid fits."""
 
-from exactik.spatial._jit import is_cached, jit, jit_forceinline, jit_nogil
 from exactik.spatial._rigid_fit import RigidTransforms, fit_rigid_transforms
 from exactik.spatial._rotations import (
     angle_between,
@@ -25,7 +24,6 @@ from exactik.spatial._so3 import (
     log_coefficients,
     log_vector,
 )
-from exactik.spatial._tiers import runnable
 
 __all__ = [
     "RigidTransforms",
@@ -36,11 +34,7 @@ __all__ = [
     "exp_coefficients",
     "exp_rotation",
     "fit_rigid_transforms",
-    "is_cached",
     "is_rotation",
-    "jit",
-    "jit_forceinline",
-    "jit_nogil",
     "left_jacobian_derivative",
     "log_coefficients",
     "log_rotation",
@@ -49,7 +43,6 @@ __all__ = [
     "nearest_rotation",
     "other_euler_angles",
     "rotation_taking_z_to",
-    "runnable",
     "sincos",
     "sincos_of",
     "skew",

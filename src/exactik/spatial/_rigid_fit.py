@@ -13,8 +13,6 @@ import numpy as np
 
 from exactik.typing import Array
 
-__all__ = ["RigidTransforms", "fit_rigid_transforms"]
-
 
 class RigidTransforms(NamedTuple):
     """Transforms x ↦ rotation (x − source_center) + target_center, one for each of n point sets.

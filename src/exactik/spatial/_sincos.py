@@ -16,9 +16,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from exactik.spatial._jit import jit, jit_forceinline
-
-__all__ = ["FAST_RANGE", "sincos", "sincos_of"]
+from exactik.compile import jit, jit_forceinline
 
 FAST_RANGE = 1.0e5
 _ROUND = 6755399441055744.0  # 1.5 · 2⁵²: adding it leaves no bits for a fraction

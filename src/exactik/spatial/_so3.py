@@ -21,16 +21,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from exactik.spatial._jit import jit, jit_forceinline
-
-__all__ = [
-    "cross",
-    "exp_coefficients",
-    "left_jacobian_derivative",
-    "log_coefficients",
-    "log_vector",
-    "unit",
-]
+from exactik.compile import jit, jit_forceinline
 
 _TERMS = 13  # of the exponential's series, θ < 2
 _LOG_TERMS = 20  # of G, whose series converges like (θ/2π)²ⁿ

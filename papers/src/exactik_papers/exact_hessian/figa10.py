@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from exactik.goals import PositionGoal
-from exactik.landscape import (
+from exactik.lab.landscape import (
     DEFINITENESS_NAMES,
     Basins,
     compute_landscape,

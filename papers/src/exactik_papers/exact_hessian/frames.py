@@ -10,7 +10,7 @@ import numpy as np
 
 from exactik.io import save_motion
 from exactik.model import Bone, Joint, Skeleton
-from exactik.motion import Motion, axes_matrix, cyclic_axes
+from exactik.model.motion import Motion, axes_matrix, cyclic_axes
 from exactik.solvers import solve
 from exactik.typing import Array
 from exactik_papers.descents import AUTO, METHODS, SOLVED, SOLVED_COST_CM2

@@ -20,7 +20,7 @@ import numpy as np
 
 from exactik.kernels.goals.terms import POSITION
 from exactik.problem import Problem
-from exactik.solvers import NewtonPCG, Place, View
+from exactik.solvers import Iterate, NewtonPCG, View
 from exactik.typing import Array
 
 __all__ = ["PublishedNewton", "compute_published_hessian"]
@@ -66,8 +66,8 @@ class _PublishedView(View):
     def __init__(self, view: View):
         self.__dict__ = view.__dict__  # the count of evaluations too
 
-    def hessian(self, place: Place) -> Array:
-        return compute_published_hessian(self.problem, place.q)
+    def hessian(self, iterate: Iterate) -> Array:
+        return compute_published_hessian(self.problem, iterate.q)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,11 +13,11 @@ import numpy as np
 
 from exactik.goals import PositionGoal, PostureGoal
 from exactik.model import human
-from exactik.motion import Motion
+from exactik.model.motion import Motion
 from exactik.problem import Problem
 from exactik.solvers import ProjectedGradient, solve
+from exactik.studio.viewer import Keyframes, PinConstraint
 from exactik.typing import Array
-from exactik.viewer import Keyframes, PinConstraint
 from exactik_papers.experiment import (
     Experiment,
     Findings,

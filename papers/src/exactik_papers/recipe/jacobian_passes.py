@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from exactik.compile import jit
 from exactik.kernels.tree import jacobian as routes
 from exactik.kernels.tree.fk import forward_kinematics
 from exactik.kernels.tree.jacobian import adjoint_jacobian, cross_jacobian
 from exactik.kernels.tree.jacobian_dot import unit_velocity_jacobian
 from exactik.model import Skeleton
-from exactik.spatial import jit, sincos
+from exactik.spatial import sincos
 from exactik.typing import Array, IntArray
 from exactik_papers.recipe.counted import Count, count_operations
 

@@ -1,17 +1,22 @@
 """What workers do: a take solved, whole or in parts, or a subject calibrated; and their storage."""
 
-from exactik.archive.tasks._join import JoinTask
+from exactik.archive.tasks._join import SEAM_LIMIT, JoinTask
 from exactik.archive.tasks._keys import describe_machine, hash_facts, solver_version
 from exactik.archive.tasks._options import SEGMENT_FRAMES, TakeOptions
+from exactik.archive.tasks._outputs import draw_curve
+from exactik.archive.tasks._parts import find_window, join_motions
+from exactik.archive.tasks._provenance import find_result, publish_result, read_provenance
 from exactik.archive.tasks._storage import (
     NO_SPACE,
     Storage,
+    fetch_file,
     fingerprint_of,
     hash_file,
     is_remote,
     make_absolute,
     make_name,
     open_file_system,
+    try_often,
 )
 from exactik.archive.tasks._subjects import SUBJECT_MARK, SubjectTask
 from exactik.archive.tasks._take import Figure, TakeTask
@@ -19,6 +24,7 @@ from exactik.archive.tasks._worker import Task, TaskResult, forget_keys, run_tas
 
 __all__ = [
     "NO_SPACE",
+    "SEAM_LIMIT",
     "SEGMENT_FRAMES",
     "SUBJECT_MARK",
     "Figure",
@@ -30,14 +36,22 @@ __all__ = [
     "Task",
     "TaskResult",
     "describe_machine",
+    "draw_curve",
+    "fetch_file",
+    "find_result",
+    "find_window",
     "fingerprint_of",
     "forget_keys",
     "hash_facts",
     "hash_file",
     "is_remote",
+    "join_motions",
     "make_absolute",
     "make_name",
     "open_file_system",
+    "publish_result",
+    "read_provenance",
     "run_task",
     "solver_version",
+    "try_often",
 ]

@@ -24,9 +24,7 @@ from exactik.archive.tasks._take import PARTS, TakeTask
 from exactik.archive.tasks._worker import TaskResult
 from exactik.errors import FileError
 from exactik.io import load_motion
-from exactik.motion import Motion
-
-__all__ = ["JoinTask"]
+from exactik.model.motion import Motion
 
 SEAM_LIMIT = 0.01
 """[m] that the solutions of neighbouring parts may differ where one takes over: about the error of
@@ -93,7 +91,7 @@ class JoinTask:
             for n, own in enumerate(name_outputs(stem, subjects)):
                 motions, of_parts = self._read(storage, n, subjects)
                 joined = join_motions(
-                    motions, ranges, hard_limits=self.take.options.tracking.limits == "hard"
+                    motions, ranges, hard_limits=self.take.options.limits == "hard"
                 )
                 errors.append(np.concatenate(of_parts))
                 seam = max(seam, joined.seam)

@@ -13,7 +13,7 @@ import platform
 from functools import cache
 from typing import Any
 
-__all__ = ["describe_machine", "hash_facts", "solver_version"]
+from exactik._version import __version__
 
 
 def hash_facts(facts: Any) -> str:
@@ -24,9 +24,7 @@ def hash_facts(facts: Any) -> str:
 
 def solver_version() -> str:
     """Return the version of what solves."""
-    import exactik
-
-    return exactik.__version__
+    return __version__
 
 
 @cache

@@ -10,11 +10,9 @@ import numpy as np
 
 from exactik.archive.tasks._options import TakeOptions
 from exactik.archive.tasks._storage import make_name
-from exactik.motion import Motion
-from exactik.pipeline import write_motion
+from exactik.model.motion import Motion
+from exactik.recordings.pipeline import write_motion
 from exactik.typing import Array
-
-__all__ = ["describe_solution", "draw_curve", "find_gravest", "name_outputs", "write_formats"]
 
 CURVE_BINS = 60  # points of the thumbnail of a take's errors, one for two pixels of it
 GRAVITY = ("good", "care", "reject")

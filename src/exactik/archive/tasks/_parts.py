@@ -17,20 +17,9 @@ import numpy as np
 
 from exactik.errors import FileError
 from exactik.io import save_motion
-from exactik.kernels.tree.equivalent_coordinates import unwrap_coordinates
-from exactik.motion import Markers, Motion
-from exactik.tracking import Track
+from exactik.model.motion import Markers, Motion
+from exactik.recordings.tracking import Track, unwrap_motion
 from exactik.typing import Array
-
-__all__ = [
-    "ERRORS",
-    "MOTION",
-    "JoinedMotion",
-    "find_window",
-    "join_motions",
-    "trim_errors",
-    "write_part",
-]
 
 MARGIN_SECONDS = 1.0
 """[s] solved beyond both ends of a part and not written: the smoother's memory is 0.2 s at 5 Hz."""
@@ -108,11 +97,7 @@ def join_motions(
             there = part[0] - start[0] + count_before(start, motion.rate)
             seam = max(seam, _compare_poses(before, there, motion, skip))
     q = np.concatenate(pieces)
-    skeleton = first.skeleton
-    lower, upper = (np.array(skeleton.lower), np.array(skeleton.upper))
-    if not hard_limits:
-        lower, upper = np.full_like(lower, -np.inf), np.full_like(upper, np.inf)
-    unwrap_coordinates(skeleton.tree, lower, upper, q)
+    unwrap_motion(first.skeleton, q, hard_limits)
     return JoinedMotion(motion=replace(first, q=q), seam=seam)
 
 

@@ -14,9 +14,7 @@ from exactik.archive.tasks._keys import describe_machine
 from exactik.archive.tasks._storage import Storage, hash_file
 from exactik.archive.tasks._worker import TaskResult
 from exactik.io import open_atomic
-from exactik.report import collect_versions
-
-__all__ = ["find_result", "publish_result", "read_provenance"]
+from exactik.studio.report import collect_versions
 
 FORMAT = 1  # of the file
 

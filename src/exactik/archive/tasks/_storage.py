@@ -22,18 +22,6 @@ from typing import Any, TypeVar
 from exactik.errors import FileError, UsageError
 from exactik.io import suffix_of
 
-__all__ = [
-    "NO_SPACE",
-    "Storage",
-    "fetch_file",
-    "fingerprint_of",
-    "hash_file",
-    "is_remote",
-    "make_absolute",
-    "make_name",
-    "open_file_system",
-]
-
 STAGING = ".staging"
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 """Numbers of errors of a file system that takes nothing more."""
@@ -111,14 +99,14 @@ def fetch_file(address: str) -> Iterator[Path]:
     files, path = open_file_system(address)
     with tempfile.TemporaryDirectory(prefix="exactik-") as folder:
         copy = os.path.join(folder, os.path.basename(path))
-        _try_often(address, "read", lambda: files.get_file(path, copy))
+        try_often(address, "read", lambda: files.get_file(path, copy))
         try:
             yield Path(copy)
         except FileError as error:
             raise (error.about(address) if error.path == copy else error) from None
 
 
-def _try_often(address: str, verb: str, act: Callable[[], Answer]) -> Answer:
+def try_often(address: str, verb: str, act: Callable[[], Answer]) -> Answer:
     """Do something with remote storage again until it works; missing files are told at once."""
     for n in range(STORAGE_TRIES):
         try:
@@ -178,7 +166,7 @@ class Storage:
             raise
 
     def _remote(self, verb: str, name: str, act: Callable[[str], Answer]) -> Answer:
-        return _try_often(self.join(name), verb, lambda: act(f"{self._root}/{name}"))
+        return try_often(self.join(name), verb, lambda: act(f"{self._root}/{name}"))
 
     @contextmanager
     def stage(self) -> Iterator[Path]:

@@ -13,11 +13,9 @@ from exactik.archive.tasks._provenance import find_result, publish_result, read_
 from exactik.archive.tasks._storage import Storage, fetch_file, hash_file
 from exactik.archive.tasks._take import Figure, load_figure
 from exactik.archive.tasks._worker import TaskResult
-from exactik.calibration import calibrate
 from exactik.io import save_skeleton
-from exactik.pipeline import read_trial
-
-__all__ = ["SUBJECT_MARK", "SubjectTask"]
+from exactik.recordings.calibration import calibrate
+from exactik.recordings.pipeline import read_trial
 
 SUBJECT_MARK = "@"
 """Before the name of a subject in the ledger; no name of a take has it."""
@@ -52,7 +50,7 @@ class SubjectTask:
             with fetch_file(address) as path:
                 hashes[address] = hash_file(path)
                 _, markers, _ = read_trial(
-                    path, figure.up, options.recording, options.person, options.mapping
+                    path, figure.up, options, options.person, options.mapping
                 )
             trials.append(markers)
         asked = self._describe(hashes)
@@ -64,8 +62,8 @@ class SubjectTask:
             figure.skeleton,
             trials,
             bones=options.mapping,
-            limits=options.tracking.limits,
-            lock=options.tracking.lock,
+            limits=options.limits,
+            lock=options.lock,
         )
         facts = _without_time(fit.to_dict())
         with storage.stage() as folder:

@@ -22,17 +22,15 @@ from exactik.archive.tasks._provenance import find_result, publish_result, read_
 from exactik.archive.tasks._storage import Storage, fetch_file, hash_file
 from exactik.archive.tasks._worker import TaskResult
 from exactik.errors import FileError
-from exactik.motion import Markers
-from exactik.pipeline import (
+from exactik.model.motion import Markers
+from exactik.recordings.pipeline import (
     LoadedSkeleton,
     SolvedRecording,
     read_recording,
     read_skeleton,
     solve_recording,
 )
-from exactik.report import summary_of, write_report
-
-__all__ = ["Figure", "TakeTask", "load_figure"]
+from exactik.studio.report import summary_of, write_report
 
 TAKES, PARTS = "takes", "parts"  # folders of the outputs, and of what is to be joined
 
@@ -90,7 +88,7 @@ class TakeTask:
             done = find_result(storage, found, key)
             if done is not None:
                 return done
-            recording = read_recording(path, None, self.options.recording, align=False)
+            recording = read_recording(path, None, self.options, align=False)
             size = path.stat().st_size
         markers = replace(recording.markers, source=self.address)
         if self.part is None and len(markers) > self.options.segment:
@@ -112,7 +110,7 @@ class TakeTask:
                     rate=recording.markers.rate,
                     subjects=[one.subject for one in solved],
                     markers=len(tracks[0].names),
-                    reasons=[reason.code for one in solved for reason in one.verdict.reasons],
+                    reasons=[reason.kind for one in solved for reason in one.verdict.reasons],
                     files=staged,
                 ),
             )
@@ -162,28 +160,19 @@ class TakeTask:
         )
 
     def _solve(self, markers: Markers, figure: LoadedSkeleton) -> list[SolvedRecording]:
-        options = self.options
-        origin = "user" if options.recording.up is not None else "file"
-        if len(figure.skeleton.markers) == 0 and options.mapping is None:
+        if len(figure.skeleton.markers) == 0 and self.options.mapping is None:
             raise FileError(
                 figure.name,
                 "the figure has no markers; expected some, or a mapping",
                 code="no-markers",
             )
-        tracking = asdict(options.tracking)
-        tracking["threads"] = tracking["threads"] or 1  # a worker has one processor
         return solve_recording(
             markers,
             figure.skeleton,
+            self.options,
             skeleton_up=figure.up,
-            up_origin="axes" if options.recording.axes is not None else origin,
-            fit=options.fit,
-            mapping=options.mapping,
-            computed=options.computed,
-            subject=options.person,
-            weights=options.weights,
             window=find_window(markers, self.part),
-            **tracking,
+            threads=self.options.threads or 1,  # a worker has one processor
         )
 
     def _write(self, solved: Sequence[SolvedRecording], folder: Path) -> list[Path]:

@@ -14,8 +14,6 @@ from typing import Any, Literal, Protocol
 from exactik._text import one_line
 from exactik.errors import ExactikError, FileError
 
-__all__ = ["Task", "TaskResult", "forget_keys", "run_task"]
-
 MAX_TRACEBACK = 4000  # characters of it that are kept: its end, where the fault is
 
 
@@ -138,7 +136,7 @@ def _prepare_process() -> None:
     if os.getpid() in _prepared:
         return
     os.environ["EXACTIK_INTERPRET"] = "0"  # an interpreted pose differs in its last bits
-    from exactik.precompile import compile_missing
+    from exactik.recordings.precompile import compile_missing
 
     compile_missing()
     _prepared.add(os.getpid())

@@ -12,14 +12,13 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from exactik.cli._app import LOOK, AsJson, command, err, out, print_json, progress_bar
+from exactik.cli._app import LOOK, AsJson, command, complain, err, out, print_json, progress_bar
 from exactik.cli._kernels import compiling
-from exactik.cli._options import LengthUnitOption
 from exactik.cli.inspect._screen import format_facts
 from exactik.cli.inspect._table import Row, format_table
 from exactik.errors import ExactikError, FileError
-
-__all__ = ["inspect"]
+from exactik.io import READABLE, inspect_file
+from exactik.recordings.pipeline import RecordingOptions
 
 HUMAN = "human"  # in place of a file: what the built-in figure accepts
 MAX_FEW_FILES = 5  # files
@@ -34,13 +33,14 @@ def inspect(
             metavar="FILE...", help="Files, folders for all files below them, or human."
         ),
     ],
+    *,
     table: Annotated[bool, typer.Option("--table", help="Print one line per file.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="Show all gaps, bones, names.")] = False,
     skeleton: Annotated[
         str | None,
         typer.Option(metavar="FIGURE", help="Skeleton of a motion that has none, such as an .asf."),
     ] = None,
-    length_unit: LengthUnitOption = None,
+    reading: Annotated[RecordingOptions, ("length_unit",)],
     as_json: AsJson = False,
 ) -> None:
     """Say what is in a file and what is odd about it: motions, markers, skeletons.
@@ -50,8 +50,6 @@ def inspect(
         exactik inspect takes/ --table
         exactik inspect human --all
     """
-    from exactik.io import inspect_file
-
     if files == [HUMAN] and not os.path.exists(HUMAN):
         _print_human(everything, as_json)
         return
@@ -62,7 +60,7 @@ def inspect(
         task = None if bar is None else bar.add_task("looking at files", total=len(names))
         for path, name in names:
             try:
-                facts = inspect_file(path, skeleton=skeleton, length_unit=length_unit)
+                facts = inspect_file(path, skeleton=skeleton, length_unit=reading.length_unit)
                 rows.append(Row(name, facts))
             except ExactikError as error:
                 rows.append(Row(name, None, _describe_error(error)))
@@ -95,8 +93,6 @@ def _print_human(everything: bool, as_json: bool) -> None:
 
 def _find_files(given: list[str]) -> tuple[list[tuple[str, str]], Counter[str]]:
     """Return path and shown name of each file, and how many files of which kind are left out."""
-    from exactik.io import READABLE
-
     found: list[tuple[str, str]] = []
     skipped: Counter[str] = Counter()
     for path in given:
@@ -133,8 +129,7 @@ def _print_facts(rows: list[Row], everything: bool) -> None:
     width = out.width if out.is_terminal else PIPE_COLUMNS
     for n, row in enumerate(rows):
         if row.facts is None:
-            text = f"exactik: {row.name}: {row.error}"
-            err.print(text, style="red", markup=False, highlight=False, soft_wrap=True)
+            complain(f"exactik: {row.name}: {row.error}")
             continue
         if n > 0:
             out.print(Text("─" * min(width, PIPE_COLUMNS), "dim"))

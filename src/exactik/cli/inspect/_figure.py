@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from exactik._text import join_names
-from exactik.marker_sets import Landmark, list_landmark_names, list_landmarks, list_marker_sets
+from exactik.anatomy.marker_sets import (
+    Landmark,
+    list_landmark_names,
+    list_landmarks,
+    list_marker_sets,
+)
 from exactik.model import human
-
-__all__ = ["describe_human", "list_human"]
 
 MAX_SHOWN_NAMES = 8  # of a landmark or set, without --all
 

@@ -16,8 +16,6 @@ from exactik.cli.inspect._tree import draw_tree
 from exactik.io import Facts, MarkerFacts, Note
 from exactik.io.formats import AMC
 
-__all__ = ["describe_contents", "format_facts", "format_seconds"]
-
 MAX_GAP_ROWS = 30  # markers with gaps that are shown one by one; of more the worst
 SHOWN_GAP_ROWS = 24
 MAX_NAMES = 12  # in a sentence

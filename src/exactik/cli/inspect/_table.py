@@ -10,8 +10,6 @@ from rich.cells import cell_len, set_cell_size
 from exactik.cli.inspect._screen import describe_contents, format_seconds
 from exactik.io import Facts
 
-__all__ = ["HEADINGS", "Row", "format_table"]
-
 # fmt: off
 HEADINGS = (
     "file", "format", "kind", "maker", "frames", "rate", "duration", "contents", "unit", "missing",

@@ -10,8 +10,6 @@ from rich.text import Text
 
 from exactik.io import BoneFacts, DofFacts, SkeletonFacts
 
-__all__ = ["draw_tree", "format_limits"]
-
 MAX_SINGLE_BONES = 26  # bones that are shown one a line; where there are more, chains share a line
 MAX_LINES = 26  # lines
 

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from exactik.cli._app import SOLVE, AsJson, command, frames_bar, print_json, say
+from exactik._options import to_arguments
+from exactik._text import join_names
+from exactik.cli._app import SOLVE, AsJson, Entries, command, print_json, say, show_frames
 from exactik.cli._kernels import compile_kernels
-from exactik.cli._options import (
-    AxesOption,
-    EndOption,
-    LengthUnitOption,
-    LimitsOption,
-    LockOption,
-    MappingOption,
-    SigmaOption,
-    SkeletonUnitOption,
-    SkeletonUpOption,
-    StartOption,
-    TakeOption,
-    UpOption,
-    parse_length_unit,
-)
+from exactik.cli._options import TakeOption
+from exactik.cli._outputs import find_recordings
+from exactik.cli.solve._opensim import run_scale_setup
 from exactik.errors import FileError, UsageError
-
-__all__ = ["calibrate"]
+from exactik.io import files_to_write, load_motion, save_skeleton
+from exactik.io.formats import BVH, MOT, NPZ, OSIM
+from exactik.io.opensim import is_ik_setup, is_imu_setup
+from exactik.io.opensim.scaling import is_scale_setup
+from exactik.model.motion import Markers
+from exactik.recordings.calibration import CalibrateOptions, Calibration
+from exactik.recordings.calibration import calibrate as fit_to_subject
+from exactik.recordings.pipeline import (
+    FigureOptions,
+    LoadedSkeleton,
+    RecordingOptions,
+    attach_from_take,
+    load_marked_skeleton,
+    read_skeleton,
+    read_trial,
+    save_calibrated_model,
+)
 
 MAX_LISTED_NAMES = 8
 
@@ -41,6 +48,7 @@ def calibrate(
             "OpenSim's scale tool.",
         ),
     ],
+    *,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -61,39 +69,17 @@ def calibrate(
         str | None,
         typer.Option(metavar="SET", help="Marker set of OpenSim (.xml) to put on an .osim figure."),
     ] = None,
-    mapping: MappingOption = None,
     take: TakeOption = None,
     subject: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Whom to fit the figure to, if several were recorded."),
-    ] = None,
-    scale: Annotated[
-        str,
         typer.Option(
-            metavar="WORD", help="Sizes: symmetric (left as right), bone (each), global, none."
+            metavar="NAME",
+            help="Name of the person to fit the figure to, if several were recorded.",
         ),
-    ] = "symmetric",
-    offsets: Annotated[
-        bool, typer.Option("--offsets/--no-offsets", help="Whether markers move on their bones.")
-    ] = True,
-    anatomical: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Markers that do not move on their bones."),
     ] = None,
-    frames: Annotated[int, typer.Option(metavar="N", help="How many frames to use.", min=1)] = 200,
-    sigma: SigmaOption = None,
-    trust_all: Annotated[
-        bool, typer.Option("--trust-all", help="Markers far off count as much as the others.")
-    ] = False,
-    start: StartOption = None,
-    end: EndOption = None,
-    limits: LimitsOption = "hard",
-    lock: LockOption = None,
-    up: UpOption = None,
-    skeleton_up: SkeletonUpOption = None,
-    axes: AxesOption = None,
-    length_unit: LengthUnitOption = None,
-    skeleton_unit: SkeletonUnitOption = None,
+    fitting: CalibrateOptions,
+    reading: Annotated[RecordingOptions, ("mapping", "start", "end", "up", "axes", "length_unit")],
+    figure: FigureOptions,
     as_json: AsJson = False,
 ) -> None:
     """Fit the size of a figure and the places of its markers to a subject, and keep the result.
@@ -106,37 +92,78 @@ def calibrate(
         exactik calibrate static.trc --skeleton model.osim --marker-set set.xml -o subject.osim
         exactik calibrate subject01_Setup_Scale.xml
     """
-    from exactik.calibration import calibrate as fit_to_subject
-    from exactik.cli._inputs import find_recordings
-    from exactik.cli._outputs import format_entry
-    from exactik.cli.solve._marker_tables import parse_mapping
-    from exactik.cli.solve._opensim import run_scale_setup
-    from exactik.io import (
-        files_to_write,
-        is_ik_setup,
-        is_imu_setup,
-        is_scale_setup,
-        load_motion,
-        save_skeleton,
-    )
-    from exactik.io.formats import BVH, MOT, NPZ, OSIM
-    from exactik.pipeline import (
-        RecordingOptions,
-        attach_from_take,
-        load_marked_skeleton,
-        read_skeleton,
-        read_trial,
-        save_calibrated_model,
-    )
-
     if len(recordings) == 1 and is_scale_setup(recordings[0]):
-        if output is not None:
-            raise UsageError(f"{recordings[0]} names the files to write; expected no --output")
-        run_scale_setup(recordings[0], as_json)
-        return
-    if is_ik_setup(recordings[0]) or is_imu_setup(recordings[0]):
+        return run_scale_setup(recordings[0], output, as_json)
+    output = _check_output(recordings[0], output, skeleton, marker_set)
+    sources = _find_sources(recordings, take)
+    files_to_write(str(output), (*map(str, sources), skeleton, take))
+    loaded = read_skeleton(skeleton, figure.skeleton_unit, figure.skeleton_up)
+    entries = Entries(as_json)
+    trials, notes = _read_trials(sources, loaded, reading, take, subject, entries)
+    compile_kernels()
+    fitted, by_hand = loaded.skeleton, reading.mapping
+    if marker_set is not None:
+        fitted = load_marked_skeleton(skeleton, marker_set)
+    if take is not None:
+        motion, trial = load_motion(take, fitted), trials[0]
+        fitted, attached = attach_from_take(motion, trial, loaded.up, by_hand, take)
+        by_hand, trials = None, [trial.between(reading.start, reading.end)]
+        notes += attached
+        entries.add("note", *attached)
+    if len(fitted.markers) == 0 and by_hand is None:
+        text = "has no markers; give --mapping, the bone of each marker, or --take"
+        raise FileError(skeleton, text)
+    with show_frames("fitting the figure", 100) as report:
+        asked = replace(fitting, bones=by_hand, progress=report)
+        fit = fit_to_subject(fitted, trials, **to_arguments(asked))
+    _save(fit, output, skeleton, loaded.up)
+    _print_fit(fit, output, sources[-1], notes, as_json)
+
+
+def _find_sources(recordings: Sequence[str], take: str | None) -> list[Path]:
+    sources = find_recordings(recordings)
+    if take is not None and len(sources) > 1:
+        raise UsageError("--take is the motion of one recording; expected no other with it")
+    return sources
+
+
+def _read_trials(
+    sources: Sequence[Path],
+    loaded: LoadedSkeleton,
+    reading: RecordingOptions,
+    take: str | None,
+    subject: str | None,
+    entries: Entries,
+) -> tuple[list[Markers], list[str]]:
+    """Return the markers of the subject in each recording, and notes on figure and recordings."""
+    # Markers are attached by the whole of a take, and cut in time after that.
+    options = reading if take is None else replace(reading, start=None, end=None)
+    trials, notes = [], [*loaded.notes]
+    for source in sources:
+        words, trial, said = read_trial(source, loaded.up, options, subject, reading.mapping)
+        notes += said
+        trials.append(trial)
+        entries.add("read", f"{source}: {words}")
+        entries.add("note", *said)
+    return trials, notes
+
+
+def _save(fit: Calibration, output: Path, skeleton: str, up: str | None) -> None:
+    output.parent.mkdir(parents=True, exist_ok=True)
+    if output.suffix.lower() == OSIM.suffix:
+        save_calibrated_model(fit, skeleton, output)
+    else:
+        metadata = {"calibration": fit.to_dict()}
+        save_skeleton(fit.skeleton, output, up_axis=up, metadata=metadata)
+
+
+def _check_output(
+    recording: str, output: Path | None, skeleton: str, marker_set: str | None
+) -> Path:
+    """Return the skeleton to write; refuse what is no recording, and no such skeleton."""
+    if is_ik_setup(recording) or is_imu_setup(recording):
         tool = "a set-up file of OpenSim's IK tool"
-        raise UsageError(f"{recordings[0]} is {tool}; `exactik solve {recordings[0]}` runs it")
+        raise UsageError(f"{recording} is {tool}; `exactik solve {recording}` runs it")
     if output is None:
         raise UsageError("nothing to write; expected -o with a skeleton to write, as .npz")
     is_opensim = Path(skeleton).suffix.lower() == OSIM.suffix
@@ -146,77 +173,22 @@ def calibrate(
         raise FileError(output, text)
     if marker_set is not None and not is_opensim:
         raise UsageError(f"--marker-set is for .osim figures; --skeleton is {skeleton!r}")
-    if scale not in ("symmetric", "bone", "global", "none"):
-        raise UsageError(f"--scale is {scale!r}; expected symmetric, bone, global or none")
-    sources = find_recordings(recordings)
-    if take is not None and len(sources) > 1:
-        raise UsageError("--take is the motion of one recording; expected no other with it")
-    files_to_write(str(output), (*map(str, sources), skeleton, take))
-    loaded = read_skeleton(skeleton, parse_length_unit(skeleton_unit), skeleton_up)
-    # Markers are attached by the whole of a take, and cut in time after that.
-    cut = (start, end) if take is None else (None, None)
-    options = RecordingOptions(
-        up=up, axes=axes, length_unit=parse_length_unit(length_unit), start=cut[0], end=cut[1]
-    )
-    by_hand = None if mapping is None else parse_mapping(mapping)
-    notes = [*loaded.notes]
-    trials = []
-    for source in sources:
-        words, trial, said = read_trial(source, loaded.up, options, subject, by_hand)
-        notes += said
-        trials.append(trial)
-        if not as_json:
-            say(format_entry("read", f"{source}: {words}"))
-            for note in said:
-                say(format_entry("note", note))
-    compile_kernels()
-    figure = loaded.skeleton
-    if marker_set is not None:
-        figure = load_marked_skeleton(skeleton, marker_set)
-    if take is not None:
-        motion = load_motion(take, figure)
-        figure, attached = attach_from_take(motion, trials[0], loaded.up, by_hand, take)
-        notes += attached
-        by_hand, trials = None, [trials[0].between(start, end)]
-        if not as_json:
-            say("\n".join(format_entry("note", note) for note in attached))
-    if len(figure.markers) == 0 and by_hand is None:
-        raise FileError(
-            skeleton, "has no markers; give --mapping, the bone of each marker, or --take"
-        )
-    with frames_bar() as bar:
-        task = bar.add_task("fitting the figure", total=100)
-        fit = fit_to_subject(
-            figure,
-            trials,
-            scale=False if scale == "none" else scale,
-            offsets=offsets,
-            bones=by_hand,
-            anatomical=anatomical or (),
-            frames=frames,
-            robust=not trust_all,
-            limits=limits,
-            lock=lock or (),
-            sigma=None if sigma is None else 1e-3 * sigma,
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
-        )
-    output.parent.mkdir(parents=True, exist_ok=True)
-    facts = fit.to_dict()
-    if output.suffix.lower() == OSIM.suffix:
-        save_calibrated_model(fit, skeleton, output)
-    else:
-        save_skeleton(fit.skeleton, output, up_axis=loaded.up, metadata={"calibration": facts})
+    return output
+
+
+def _print_fit(
+    fit: Calibration, output: Path, last: Path, notes: Sequence[str], as_json: bool
+) -> None:
     if as_json:
-        notes += fit.warnings
-        print_json({**facts, "written": [str(output)], "notes": notes})
+        told = [*notes, *fit.warnings]
+        print_json({**fit.to_dict(), "written": [str(output)], "notes": told})
         return
+    entries = Entries(False)
     say(f"\n{fit}\n")
     unused = [match.recorded for match in fit.mapping if match.bone is None]
     if len(unused) > 0:
-        names = ", ".join(unused[:MAX_LISTED_NAMES])
-        more = " …" if len(unused) > MAX_LISTED_NAMES else ""
-        say(format_entry("note", f"Not used: {names}{more}"))
-    last = sources[-1]
+        names = join_names(unused, MAX_LISTED_NAMES, last=", ", rest=" …")
+        entries.add("note", f"Not used: {names}")
     motion_suffix = (BVH if output.suffix.lower() == NPZ.suffix else MOT).suffix
     again = f"exactik solve {last} --skeleton {output} -o {last.stem}{motion_suffix}"
-    say(format_entry("written", f"{output}: {len(fit.skeleton.markers)} markers; next: {again}"))
+    entries.add("written", f"{output}: {len(fit.skeleton.markers)} markers; next: {again}")

@@ -5,30 +5,23 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from exactik._text import count_noun
 from exactik.cli._app import SOLVE, AsJson, command, print_json, say
 from exactik.cli._kernels import compiling
-from exactik.cli._options import (
-    AxesOption,
-    ComputedOption,
-    EndOption,
-    LengthUnitOption,
-    MappingOption,
-    StartOption,
-    UpOption,
-    parse_length_unit,
-)
 from exactik.errors import UsageError
-
-if TYPE_CHECKING:
-    from exactik.calibration import Match
-    from exactik.pipeline import MatchedRecording
-
-__all__ = ["match"]
+from exactik.io import open_atomic
+from exactik.recordings.calibration import Match
+from exactik.recordings.pipeline import (
+    MatchedRecording,
+    RecordingOptions,
+    match_recording,
+    read_recording,
+    read_skeleton,
+)
 
 HEADER = """\
 # What the markers of {name} are. Edit the second column, then: exactik solve … --mapping {target}
@@ -40,6 +33,7 @@ HEADER = """\
 @command(SOLVE)
 def match(
     recording: Annotated[str, typer.Argument(metavar="MARKERS", help="A recording.")],
+    *,
     skeleton: Annotated[
         str,
         typer.Option(
@@ -50,20 +44,16 @@ def match(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="File that --mapping reads: .csv or .json."
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="File to write, for --mapping to read: .csv or .json.",
         ),
     ] = None,
-    mapping: MappingOption = None,
-    computed: ComputedOption = False,
-    subject: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Whom to match, if several were recorded."),
-    ] = None,
-    start: StartOption = None,
-    end: EndOption = None,
-    up: UpOption = None,
-    axes: AxesOption = None,
-    length_unit: LengthUnitOption = None,
+    options: Annotated[
+        RecordingOptions,
+        ("mapping", "computed", "person", "start", "end", "up", "axes", "length_unit"),
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Say what each marker of a recording would be taken for, how far off it is, and why.
@@ -72,30 +62,19 @@ def match(
         exactik match walk.c3d
         exactik match walk.c3d -o names.csv
     """
-    from exactik.cli.solve._marker_tables import parse_mapping
-    from exactik.pipeline import (
-        RecordingOptions,
-        match_recording,
-        read_recording,
-        read_skeleton,
-    )
-
     if output is not None and output.suffix.lower() not in (".csv", ".json"):
         raise UsageError(f"{output}: expected a name that ends with .csv or .json")
     figure = read_skeleton(skeleton)
-    options = RecordingOptions(
-        up=up, axes=axes, length_unit=parse_length_unit(length_unit), start=start, end=end
-    )
     loaded = read_recording(Path(recording), None, options, align=False)
     with compiling():
         matched = match_recording(
             loaded.markers,
             figure.skeleton,
-            skeleton_up=None if axes is not None else figure.up,
-            mapping=None if mapping is None else parse_mapping(mapping),
-            computed=computed,
-            subject=subject,
-            is_up_given=up is not None,
+            skeleton_up=None if options.axes is not None else figure.up,
+            mapping=options.mapping,
+            computed=options.computed,
+            subject=options.person,
+            is_up_given=options.up is not None,
         )
     if as_json:
         print_json([_to_plain(one) for one in matched])
@@ -161,8 +140,6 @@ def _to_plain(matched: MatchedRecording) -> dict[str, Any]:
 
 def _write_mapping(path: Path, recording: str, matches: list[Match]) -> None:
     """Write what `--mapping` reads."""
-    from exactik.io import open_atomic
-
     if path.suffix.lower() == ".json":
         values = {one.recorded: _choice_of(one) for one in matches}
         with open_atomic(path, "w") as file:

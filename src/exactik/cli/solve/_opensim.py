@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from exactik._text import count_noun
-from exactik.cli._app import err, frames_bar, print_json, say
-from exactik.cli._outputs import OutputPlan, format_entry, print_solved
-from exactik.cli.solve._solve_options import SolveOptions
-from exactik.errors import ExactikError, Note, UsageError
-from exactik.io import collect_warnings, is_imu_setup
-from exactik.pipeline import (
+from exactik.cli._app import Entries, print_json, say, show_frames
+from exactik.cli._outputs import OutputPlan, print_solved, run_each, write_tracked
+from exactik.cli.solve._solve_all import SolveRequest
+from exactik.errors import Note, UsageError
+from exactik.io import collect_warnings
+from exactik.io.opensim import is_imu_setup
+from exactik.recordings.pipeline import (
     SolvedSetup,
     scale_model,
     solve_ik_setup,
@@ -24,65 +25,44 @@ from exactik.pipeline import (
     write_imu_results,
     write_motion,
 )
-from exactik.report import headline_of, summary_of, write_report
-from exactik.verdict import EXIT_CODES
-
-__all__ = ["run_scale_setup", "solve_setups"]
+from exactik.studio.report import headline_of
 
 
-def solve_setups(plans: Sequence[OutputPlan], options: SolveOptions) -> int:
+def solve_setups(plans: Sequence[OutputPlan], request: SolveRequest) -> int:
     """Run set-up files, each as it says; return the exit code, that of the gravest verdict."""
-    solved: list[dict[str, Any]] = []
-    failed: list[dict[str, str]] = []
-    for plan in plans:
-        try:
-            run = _run_imu if is_imu_setup(plan.source) else _run
-            solved.append(run(plan, options))
-        except ExactikError as error:
-            if len(plans) == 1:
-                raise
-            failed.append({"source": str(plan.source), "error": str(error)})
-            err.print(f"exactik: {error}", style="red", markup=False, soft_wrap=True)
-    if options.as_json:
-        print_json({"solved": solved, "failed": failed})
-    if len(failed) > 0:
-        return 2
-    return max((EXIT_CODES[s["verdict"]] for s in solved if "verdict" in s), default=0)
+
+    def solve(_: int, plan: OutputPlan) -> list[dict[str, Any]]:
+        return [(_run_imu if is_imu_setup(plan.source) else _run)(plan, request)]
+
+    return run_each(plans, solve, request.as_json)[1]
 
 
-def _run(plan: OutputPlan, options: SolveOptions) -> dict[str, Any]:
+def _run(plan: OutputPlan, request: SolveRequest) -> dict[str, Any]:
     """Run one set-up file, write its files, say so; return the summary."""
     warned: list[Note] = []
-    with collect_warnings(warned, str(plan.source)), frames_bar() as bar:
-        task = bar.add_task("solving", total=None)
+    options = request.options
+    with collect_warnings(warned, str(plan.source)), show_frames("solving") as report:
         result = solve_ik_setup(
-            plan.source,
-            branches=options.tracking.branches,
-            threads=options.tracking.threads,
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
+            plan.source, branches=options.branches, threads=options.threads, progress=report
         )
     notes = [*warned, *result.notes]
-    written = [(Path(path), words) for path, words in write_ik_results(result)]
-    for path in plan.targets:
-        written += write_motion(result.track.motion, path, options.angles, options.rotations)
-    summary = summary_of(result.track, options.command)
-    if plan.report is not None:
-        write_report(result.track, str(plan.report), summary=summary)
-        written.append((plan.report, "the report"))
-    summary["subject"] = result.setup.name
+    by_setup = [(Path(path), words) for path, words in write_ik_results(result)]
+    summary, written = write_tracked(result.track, plan, options, result.setup.name)
+    written = [*by_setup, *written]
     summary["written"] = [str(path) for path, _ in written]
     summary["notes"] = [str(note) for note in notes]
-    if not options.as_json:
+    if not request.as_json:
         _print_inputs(plan, result, notes)
-        print_solved(summary, headline_of(summary), written, options.list_all)
+        print_solved(summary, headline_of(summary), written, request.list_all)
     return summary
 
 
-def _run_imu(plan: OutputPlan, options: SolveOptions) -> dict[str, Any]:
+def _run_imu(plan: OutputPlan, request: SolveRequest) -> dict[str, Any]:
     """Run one set-up file of inertial sensors; without markers there is no verdict."""
     if plan.report is not None:
         raise UsageError(f"{plan.source} is about inertial sensors; expected no --report")
     warned: list[Note] = []
+    options, entries = request.options, request.entries
     with collect_warnings(warned, str(plan.source)):
         result = solve_imu_setup(plan.source)
     written = [(Path(path), words) for path, words in write_imu_results(result)]
@@ -99,35 +79,34 @@ def _run_imu(plan: OutputPlan, options: SolveOptions) -> dict[str, Any]:
         "written": [str(path) for path, _ in written],
         "notes": notes,
     }
-    if not options.as_json:
-        sensors = count_noun(len(result.names), "sensor")
-        say(format_entry("read", f"{plan.source}: {sensors}, {len(result.times)} frames"))
-        for note in notes:
-            say(format_entry("note", note))
+    sensors = count_noun(len(result.names), "sensor")
+    entries.add("read", f"{plan.source}: {sensors}, {len(result.times)} frames")
+    entries.add("note", *notes)
+    if not request.as_json:
         mean, largest = summary["mean_error_deg"], summary["largest_error_deg"]
         say(f"\nSensors are {mean:.2f}° off on average, {worst} by {largest:.2f}° at most.\n")
-        for path, words in written:
-            say(format_entry("written", f"{path}: {words}"))
+    entries.add("written", *(f"{path}: {words}" for path, words in written))
     return summary
 
 
 def _print_inputs(plan: OutputPlan, result: SolvedSetup, notes: Sequence[str]) -> None:
-    setup, model = result.setup, result.model
+    setup, model, entries = result.setup, result.model, Entries(False)
     tasks = [count_noun(len(result.track.names), "marker")]
     if len(setup.coordinate_tasks) > 0:
         tasks.append(count_noun(len(setup.coordinate_tasks), "coordinate"))
-    say(format_entry("read", f"{plan.source}: tasks for {' and '.join(tasks)}"))
+    entries.add("read", f"{plan.source}: tasks for {' and '.join(tasks)}")
     counts = f"{count_noun(len(model.bodies), 'body', 'bodies')}, {len(model.coordinates)}"
-    say(format_entry("model", f"{os.path.relpath(setup.model_path)}: {counts} coordinates"))
+    entries.add("model", f"{os.path.relpath(setup.model_path)}: {counts} coordinates")
     times = f"{result.times[0]:g} to {result.times[-1]:g} s"
     frames = count_noun(len(result.times), "frame")
-    say(format_entry("markers", f"{os.path.relpath(setup.marker_path)}: {frames}, {times}"))
-    for note in notes:
-        say(format_entry("note", note))
+    entries.add("markers", f"{os.path.relpath(setup.marker_path)}: {frames}, {times}")
+    entries.add("note", *notes)
 
 
-def run_scale_setup(path: str, as_json: bool) -> None:
+def run_scale_setup(path: str, output: Path | None, as_json: bool) -> None:
     """Scale a model and place its markers as a set-up file says, and say so."""
+    if output is not None:
+        raise UsageError(f"{path} names the files to write; expected no --output")
     warned: list[Note] = []
     with collect_warnings(warned, path):
         scaled = scale_model(path)
@@ -143,25 +122,20 @@ def run_scale_setup(path: str, as_json: bool) -> None:
             }
         )
         return
-    say(format_entry("read", f"{path}: {os.path.relpath(scaled.setup.generic_path)}"))
-    for note in notes:
-        say(format_entry("note", note))
+    entries = Entries(False)
+    entries.add("read", f"{path}: {os.path.relpath(scaled.setup.generic_path)}")
+    entries.add("note", *notes)
     say()
-    for body, (x, y, z) in scaled.factors.items():
-        same = x == y == z
-        say(
-            f"  {body.ljust(20)} {x:.4f}" if same else f"  {body.ljust(20)} {x:.4f} {y:.4f} {z:.4f}"
-        )
+    for body, factors in scaled.factors.items():
+        shown = factors[:1] if len(set(factors)) == 1 else factors
+        say(f"  {body.ljust(20)} {' '.join(f'{factor:.4f}' for factor in shown)}")
     if scaled.pose is not None and len(scaled.moved) > 0:
         rms = 1e3 * float(np.sqrt(np.nanmean(scaled.pose.marker_errors**2)))
         worst = max(scaled.moved, key=lambda name: scaled.moved[name])
         say()
-        say(
-            format_entry(
-                "markers",
-                f"{len(scaled.moved)} moved to where they were recorded, {rms:.1f} mm in the mean "
-                f"square before that, at most {worst} by {1e3 * scaled.moved[worst]:.0f} mm",
-            )
+        entries.add(
+            "markers",
+            f"{len(scaled.moved)} moved to where they were recorded, {rms:.1f} mm in the mean "
+            f"square before that, at most {worst} by {1e3 * scaled.moved[worst]:.0f} mm",
         )
-    for written, words in scaled.written:
-        say(format_entry("written", f"{written}: {words}"))
+    entries.add("written", *(f"{written}: {words}" for written, words in scaled.written))

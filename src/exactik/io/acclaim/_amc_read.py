@@ -15,20 +15,24 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exactik.errors import Advice
-from exactik.io._decimal import NUMBER, WORD, parse_tokens
-from exactik.io._files import decode_text, read_bytes, read_text, to_unix_lines
+from exactik.io._files import (
+    decode_text,
+    parse_number,
+    parse_numbers,
+    read_bytes,
+    read_text,
+    split_lines,
+    to_unix_lines,
+)
 from exactik.io._notes import Notes
 from exactik.io._units import metres_per
 from exactik.io.acclaim._skeleton import VICON_UNIT, AcclaimSkeleton, encode_name
 from exactik.io.formats import Outline
 from exactik.model import Skeleton
-from exactik.motion import Motion
-from exactik.typing import Array, IntArray
-
-__all__ = ["outline_amc", "read_amc"]
+from exactik.model.motion import Motion
+from exactik.typing import Array, BoolArray, IntArray
 
 Unit = str | float | None
 
@@ -83,11 +87,10 @@ def read_amc(
         rate = DEFAULT_RATE
         notes.remark(f"AMC states no rate; {rate:g} Hz assumed", code="rate-not-stated")
     metres, radians = _choose_units(skeleton, length_unit, keywords, notes)
-    lines = AmcLines(data, start, _find_columns(skeleton, metres, radians, notes), notes)
+    frames = AmcFrames(data, start, _find_columns(skeleton, metres, radians, notes), notes)
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite becomes missing
-        q, first = _insert_missing_frames(
-            lines.to_coordinates(skeleton.nq), lines.frame_numbers, notes
-        )
+        q = frames.to_coordinates(skeleton.nq)
+        q, first = _insert_missing_frames(q, np.array(frames.numbers), notes)
     root = next(bone for bone in skeleton.bones if bone.parent is None)
     if root.pre is not None and len(root.joint.shift_axes) == 3:
         index = int(skeleton.tree.first_q[skeleton.bone_index(root.name) + 1])
@@ -186,139 +189,109 @@ def _find_columns(
     return columns
 
 
-class AmcLines:
-    """The lines behind the head: one for each frame's number, one for each bone in each frame.
+class AmcFrames:
+    """The frames behind the head: a line with the frame's number, then one for each bone.
 
     Attributes:
-        frame_numbers: as the file has them, (T,).
-        repeats: whether all frames have the lines of the first one; then only those are checked.
-        starts_frame: whether a line begins with a number, (lines,).
-        bones: index of the bone that begins a line, −1 for any other word, (checked lines,).
+        numbers: of the frames, as the file has them.
+        values: of each bone, a list for each line that it has.
+        frames: likewise the index of the frame that the line is in.
     """
 
     def __init__(self, data: bytes, start: int, columns: Sequence[BoneColumns], notes: Notes):
         """Read all lines; what cannot be one is an error, but for a last line that is cut off."""
         if data.find(b"#", start) >= 0:
             data = COMMENT_PATTERN.sub(lambda match: b" " * len(match.group()), data)
-        self.columns, self.notes, self.data = columns, notes, data
+        self.columns, self.notes = columns, notes
         names = {name: k for k, column in enumerate(columns) for name in column.names}
         ascii_only = all(map(str.isascii, names))
         encoding = "utf-8" if ascii_only else decode_text(data)[1].removesuffix("-sig")
-        self.tokens = parse_tokens(
-            data, [name.encode(encoding, "replace") for name in names], start
-        )
-        if len(self.tokens.values) == 0:
+        self.names = {
+            name.encode(encoding, "replace"): k
+            for name, k in names.items()
+            if math.isnan(parse_number(name))  # a number begins a frame
+        }
+        self.numbers: list[int] = []
+        self.values: list[list[list[float]]] = [[] for _ in columns]
+        self.frames: list[list[int]] = [[] for _ in columns]
+        self.repeated: list[tuple[int, int, int]] = []
+        fault: tuple[str, bool] | None = None
+        place = ""
+        for line, words in split_lines(data, start):
+            if fault is not None:  # and it is not the last line
+                raise notes.error(fault[0], place)
+            fault = self.read_line(words, line)
+            if fault is not None:
+                place = f"line {line}"
+                if not fault[1] or len(self.numbers) == 0:
+                    raise notes.error(fault[0], place)
+        if len(self.numbers) == 0:
             raise notes.error("no frames; expected a frame number after the head")
-        heads = self.tokens.kinds[self.tokens.firsts]
-        self.starts_frame = heads == NUMBER
-        numbers = self.tokens.values[self.tokens.firsts[self.starts_frame]]
-        self.frame_numbers = np.clip(numbers, -(2.0**31), 2.0**31).astype(np.int64)
-        self.repeats = bool((np.floor(numbers) == numbers).all()) and self.is_regular(heads)
-        checked = len(heads) // len(numbers) if self.repeats else len(heads)
-        self.bones = np.array([*names.values(), -1])[np.maximum(heads[:checked], -1)]
-        self.check(len(heads) - 1)
+        if len(self.repeated) > 0:
+            _, bone, line = min(self.repeated)
+            text = f"bone {columns[bone].bone!r} a second time in a frame"
+            raise notes.error(text, f"line {line}")
 
-    def is_regular(self, heads: NDArray[np.int16]) -> bool:
-        """Return whether every frame has the lines of the first one, with as many numbers."""
-        frames, n = len(self.frame_numbers), len(self.tokens.values)
-        if frames == 0 or len(heads) % frames > 0 or n % frames > 0:
-            return False
-        heads, firsts = heads.reshape(frames, -1), self.tokens.firsts.reshape(frames, -1)
-        expected = firsts[0] + np.arange(0, n, n // frames)[:, None]
-        words = n - np.count_nonzero(self.tokens.kinds == NUMBER)
-        same = (heads == heads[0]).all() and (firsts == expected).all()
-        return bool(same) and words == frames * np.count_nonzero(heads[0] != NUMBER)
-
-    def check(self, last: int) -> None:
-        """Raise the error of the first line that cannot be one, unless it is cut off at the end."""
-        checked = slice(0, len(self.bones))
-        firsts, counts = self.tokens.firsts[checked], self.tokens.counts[checked]
-        starts_frame = self.starts_frame[checked]
-        values = self.tokens.values[firsts]
-        expected = np.array([*(1 + len(column.q_index) for column in self.columns), 1])[self.bones]
-        is_sound = np.where(starts_frame, np.floor(values) == values, self.bones >= 0)
-        is_sound &= counts == expected
-        if not self.repeats:
-            is_inner_word = (self.tokens.kinds >= 0) | (self.tokens.kinds == WORD)
-            is_inner_word[firsts] = False
-            inner_words = np.flatnonzero(is_inner_word)
-            is_sound[np.searchsorted(firsts, inner_words, side="right") - 1] = False
-        is_sound[0] &= starts_frame[0]
-        if is_sound.all():
-            return
-        line = int(np.argmin(is_sound))
-        count, bone = int(counts[line]), int(self.bones[line])
-        if 0 < line == last and (bone < 0 or count < expected[line]):
-            self.bones[line] = -1  # its frame is dropped with it
-            return
-        words = [
-            self.tokens.find(self.data, k)[0].decode("utf-8", "replace")[:40]
-            for k in range(firsts[line], firsts[line] + min(count, 8))
-        ]
-        if starts_frame[line] or line == 0:
-            fault = f"{words[0]!r}; expected the number of a frame, alone on its line"
-        elif bone < 0:
-            fault = f"no bone named {words[0]!r} in the skeleton"
-        elif count != expected[line]:
-            fault = f"bone {words[0]!r} has {count - 1} values; expected {expected[line] - 1}"
-        else:
-            fault = f"values {' '.join(words[1:])!r} of bone {words[0]!r}; expected numbers"
-        raise self.notes.error(fault, self.place(line))
-
-    def place(self, line: int) -> str:
-        _, number = self.tokens.find(self.data, int(self.tokens.firsts[line]))
-        return f"line {number}"
+    def read_line(self, words: list[bytes], line: int) -> tuple[str, bool] | None:
+        """Read a line; return what is wrong with it, and whether that may be a cut."""
+        bone, count, frame = self.names.get(words[0]), len(words) - 1, len(self.numbers) - 1
+        number = math.nan
+        if bone is None:
+            number = parse_number(words[0].decode("ascii", "replace"))
+        elif frame >= 0 and count == len(self.columns[bone].q_index):
+            numbers = parse_numbers(words[1:])
+            if numbers is not None:
+                if self.frames[bone][-1:] == [frame]:
+                    self.repeated.append((frame, bone, line))
+                self.frames[bone].append(frame)
+                self.values[bone].append(numbers)
+                return None
+        if count == 0 and math.isfinite(number) and number == math.floor(number):
+            self.numbers.append(int(min(max(number, -(2.0**31)), 2.0**31)))
+            return None
+        shown = [word.decode("utf-8", "replace")[:40] for word in words[:8]]
+        if frame < 0 or math.isfinite(number):
+            return f"{shown[0]!r}; expected the number of a frame, alone on its line", True
+        if bone is None:
+            return f"no bone named {shown[0]!r} in the skeleton", True
+        expected = len(self.columns[bone].q_index)
+        if count != expected:
+            return f"bone {shown[0]!r} has {count} values; expected {expected}", count < expected
+        return f"values {' '.join(shown[1:])!r} of bone {shown[0]!r}; expected numbers", False
 
     def to_coordinates(self, nq: int) -> Array:
         """Return q, (T, nq), a row per frame number; a last frame that is cut off is left out."""
-        count, bones = len(self.frame_numbers), len(self.columns)
-        frames = np.cumsum(self.starts_frame[: len(self.bones)]) - 1
-        is_bone = self.bones >= 0
-        line_counts = np.zeros((count, bones), np.int64)
-        np.add.at(line_counts, (frames[is_bone], self.bones[is_bone]), 1)
-        if line_counts.max() > 1:
-            frame, bone = np.argwhere(line_counts > 1)[0]
-            line = int(np.flatnonzero((frames == frame) & (self.bones == bone))[1])
-            name = self.columns[bone].bone
-            raise self.notes.error(f"bone {name!r} a second time in a frame", self.place(line))
-        if self.repeats:
-            line_counts[:] = line_counts[0]
-        values, firsts, q = self.tokens.values, self.tokens.firsts, np.zeros((count, nq))
-        for k in np.unique(self.bones[is_bone]):
-            lines, column = np.flatnonzero(self.bones == k), self.columns[k]
-            width = len(column.q_index)
-            if self.repeats:
-                start = firsts[lines[0]] + 1
-                block = values.reshape(count, -1)[:, start : start + width]
-                q[:, column.q_index] = block * column.units
-            else:
-                tokens_of_lines = firsts[lines, None] + np.arange(1, width + 1)
-                q[frames[lines, None], column.q_index] = values[tokens_of_lines] * column.units
-        return self.blank_incomplete(q, line_counts)
+        q = np.zeros((len(self.numbers), nq))
+        lacks_bone = np.zeros((len(q), len(self.columns)), dtype=bool)
+        for k, (column, frames) in enumerate(zip(self.columns, self.frames, strict=True)):
+            if len(column.q_index) > 0:
+                lacks_bone[:, k] = True
+                lacks_bone[frames, k] = False
+                values = np.array(self.values[k]).reshape(len(frames), len(column.q_index))
+                q[np.array(frames, dtype=int)[:, None], column.q_index] = values * column.units
+        return self.blank_incomplete(q, lacks_bone)
 
-    def blank_incomplete(self, q: Array, line_counts: IntArray) -> Array:
+    def blank_incomplete(self, q: Array, lacks_bone: BoolArray) -> Array:
         """Return q with NaN in frames that lack a bone or are not finite, less a cut last frame."""
-        moves = [len(column.q_index) > 0 for column in self.columns]
-        lacks_bone = (line_counts == 0) & moves
         never = np.flatnonzero(lacks_bone.all(axis=0)) if len(q) > 1 else []
         if len(never) > 0:
             bone = self.columns[never[0]].bone
             expected = "expected a file for this skeleton"
             raise self.notes.error(f"bone {bone!r} of the skeleton is in no frame; {expected}")
         if lacks_bone[-1].any():
-            frame = self.frame_numbers[-1]
+            frame = self.numbers[-1]
             self.notes.flag_damage(f"frame {frame}, the last, is cut off and was dropped")
-            q, lacks_bone, self.frame_numbers = q[:-1], lacks_bone[:-1], self.frame_numbers[:-1]
+            q, lacks_bone, self.numbers = q[:-1], lacks_bone[:-1], self.numbers[:-1]
         missing = lacks_bone.any(axis=1)
         if missing.any():
             frame = int(np.argmax(missing))
             bone = self.columns[int(np.argmax(lacks_bone[frame]))].bone
             more = f" and {missing.sum() - 1} more frames lack some" if missing.sum() > 1 else ""
-            what = f"frame {self.frame_numbers[frame]} lacks bone {bone!r}{more}"
+            what = f"frame {self.numbers[frame]} lacks bone {bone!r}{more}"
             self.notes.flag_damage(f"{what}; all of such a frame is missing")
         finite = np.isfinite(q).all(axis=1)
         if not finite.all():
-            frame = self.frame_numbers[np.argmin(finite)]
+            frame = self.numbers[np.argmin(finite)]
             what = f"values in frame {frame} are not finite"
             self.notes.flag_damage(f"{what}; all of such a frame is missing")
         q[missing | ~finite] = np.nan

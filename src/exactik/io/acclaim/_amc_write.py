@@ -15,10 +15,8 @@ from exactik.io._rest_frames import (
 from exactik.io.acclaim._asf_write import AsfBone, choose_root, make_asf_bones
 from exactik.io.acclaim._skeleton import choose_asf_unit
 from exactik.model import Skeleton
-from exactik.motion import Motion
+from exactik.model.motion import Motion
 from exactik.typing import Array
-
-__all__ = ["write_amc"]
 
 CHUNK_ENTRIES = 1 << 21  # entries of rotation matrices that are in memory at a time
 

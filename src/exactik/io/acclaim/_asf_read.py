@@ -33,8 +33,6 @@ from exactik.model import Bone, Joint, Skeleton
 from exactik.spatial import axis_rotation
 from exactik.typing import Array
 
-__all__ = ["read_asf"]
-
 Unit = str | float | None
 
 COMMENT_PATTERN = re.compile(r"(^|\s)#.*")

@@ -24,8 +24,6 @@ from exactik.model import Joint, Skeleton
 from exactik.spatial import euler_angles, rotation_taking_z_to
 from exactik.typing import Array
 
-__all__ = ["AsfBone", "AsfDofs", "AsfRoot", "choose_root", "make_asf_bones", "write_asf"]
-
 MAX_DIFFERENCE = 1e-12  # [m], or of the entries of a rotation: what differs by less is equal
 
 
@@ -147,7 +145,8 @@ def _choose_dofs(joint: Joint) -> AsfDofs:
         limits = ((-np.inf, np.inf),) * len(names)
         return AsfDofs(A=np.eye(3), names=names, limits=limits, angles_are_coordinates=False)
     rotation, limits = joint.rotation_part, joint.limits
-    slides = ("tx", "ty", "tz") if len(joint.shift_axes) == 3 else ()
+    count = len(joint.shift_axes) if len(joint.shift_axes) > 1 else 0
+    slides = joint.dof_names[:count]
     A, angles, angles_are_coordinates = np.eye(3), (), True
     if rotation.kind == "euler" and len(set(rotation.order)) == len(rotation.order):
         angles = tuple(f"r{c}" for c in reversed(rotation.order.lower()))
@@ -158,7 +157,6 @@ def _choose_dofs(joint: Joint) -> AsfDofs:
             A = rotation_taking_z_to(rotation.axis)
     elif joint.rotates:
         angles, angles_are_coordinates = ("rx", "ry", "rz"), False
-    count = len(slides)
     free = ((-np.inf, np.inf),)
     # Limits along axes that are turned away, or on other angles, mean nothing any more.
     file_limits = limits[:count] if np.array_equal(A, np.eye(3)) else free * count

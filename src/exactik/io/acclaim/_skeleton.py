@@ -16,15 +16,6 @@ from numpy.typing import ArrayLike
 from exactik.io._units import metres_per
 from exactik.model import Bone, Skeleton
 
-__all__ = [
-    "INCH",
-    "VICON_UNIT",
-    "AcclaimSkeleton",
-    "AcclaimUnits",
-    "choose_asf_unit",
-    "encode_name",
-]
-
 INCH = 0.0254  # [m]
 VICON_UNIT = INCH / 0.45  # [m] in one unit of most ASF files
 

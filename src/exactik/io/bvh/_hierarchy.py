@@ -26,14 +26,6 @@ from exactik.io._files import parse_number
 from exactik.io._notes import Notes
 from exactik.model import Bone, Joint, Skeleton
 
-__all__ = [
-    "BvhJoint",
-    "build_skeleton",
-    "measure_height",
-    "read_hierarchy",
-]
-
-
 WORD_PATTERN = re.compile(r"[{}]|[^\s{}]+")
 NAME_PATTERN = re.compile(r"[ \t]*([^\n{}]*)")
 CHANNEL_PATTERN = re.compile(r"([xyz])(position|rotation)", re.I)

@@ -12,8 +12,14 @@ import numpy as np
 
 from exactik._text import join_names
 from exactik.errors import Advice
-from exactik.io._decimal import WORD, Tokens, parse_tokens
-from exactik.io._files import decode_text, parse_number, read_bytes, to_unix_lines
+from exactik.io._files import (
+    decode_text,
+    parse_number,
+    parse_numbers,
+    read_bytes,
+    split_lines,
+    to_unix_lines,
+)
 from exactik.io._notes import Notes
 from exactik.io._units import assume_unit, metres_per
 from exactik.io.bvh._hierarchy import (
@@ -24,10 +30,8 @@ from exactik.io.bvh._hierarchy import (
 )
 from exactik.io.formats import Content
 from exactik.model import Skeleton
-from exactik.motion import Motion
-from exactik.typing import Array, IntArray
-
-__all__ = ["read_bvh", "read_bvh_content", "read_bvh_skeleton"]
+from exactik.model.motion import Motion
+from exactik.typing import Array
 
 Unit = str | float | None
 
@@ -192,15 +196,7 @@ def _read_rows(
             rate = infer_rate(text)
             if abs(rate * frame_time - 1.0) > 1e-3:
                 notes.remark(f"Frame Time {text} taken for {rate:g} Hz")
-    numbers = parse_tokens(data, start=start)
-    words = np.flatnonzero(numbers.kinds == WORD)
-    if len(words) > 0:
-        word, line = numbers.find(data, int(words[0]))
-        hint = " (a decimal comma?)" if re.fullmatch(rb"[+-]?\d+,\d*", word) is not None else ""
-        raise notes.error(
-            f"{word[:40].decode('utf-8', 'replace')!r} is no number{hint}", f"line {line}"
-        )
-    values = _shape_rows(numbers, data, frames, channels, notes)
+    values = _read_values(data, start, frames, channels, notes)
     return MotionRows(values=values, frame_time=frame_time, rate=rate)
 
 
@@ -209,27 +205,38 @@ def _locate(data: bytes, offset: int) -> str:
     return f"line {line}"
 
 
-def _shape_rows(numbers: Tokens, data: bytes, frames: int, channels: int, notes: Notes) -> Array:
+def _read_values(data: bytes, start: int, frames: int, channels: int, notes: Notes) -> Array:
     """Return the values as rows, (T, channels), if lines, counts and channels agree."""
-    n, lines = len(numbers.values), len(numbers.firsts)
-    counts = numbers.counts
-    wrong = np.flatnonzero(counts != channels)
+    values, counts, places = list[float](), list[int](), list[int]()
+    for line, words in split_lines(data, start):
+        numbers = parse_numbers(words)
+        if numbers is None:
+            word = next(word for word in words if parse_numbers([word]) is None)
+            is_comma = re.fullmatch(rb"[+-]?\d+,\d*", word) is not None
+            hint = " (a decimal comma?)" if is_comma else ""
+            text = f"{word[:40].decode('utf-8', 'replace')!r} is no number{hint}"
+            raise notes.error(text, f"line {line}")
+        values += numbers
+        counts.append(len(words))
+        places.append(line)
+    n, lines = len(values), len(counts)
+    wrong = [k for k, count in enumerate(counts) if count != channels]
     if len(wrong) > 0 and n == frames * channels:
         notes.remark("frames and lines do not agree, but the number of values is right")
     elif len(wrong) > 0 and not (lines > frames and _is_wrapped(counts, channels)):
-        count = int(counts[wrong[0]])
+        count = counts[wrong[0]]
         if wrong[0] < lines - 1 or count > channels or lines == 1:  # not just cut off
-            _, line = numbers.find(data, int(numbers.firsts[wrong[0]]))
-            raise notes.error(f"{count} values; expected {channels}, one a channel", f"line {line}")
+            text = f"{count} values; expected {channels}, one a channel"
+            raise notes.error(text, f"line {places[wrong[0]]}")
     complete, remainder = divmod(n, max(channels, 1))
     if remainder > 0:
         notes.flag_damage(f"the last row has {remainder} of {channels} values and was dropped")
     if complete + (remainder > 0) != frames:
         notes.flag_damage(f"'Frames: {frames}', but there are {complete}; all of them are used")
-    return numbers.values[: complete * channels].reshape(complete, channels)
+    return np.array(values[: complete * channels]).reshape(complete, channels)
 
 
-def _is_wrapped(counts: IntArray, channels: int) -> bool:
+def _is_wrapped(counts: Sequence[int], channels: int) -> bool:
     """Return whether every frame begins on a new line and takes several."""
     if counts[0] >= channels:
         return False

@@ -23,14 +23,8 @@ from exactik.io._rest_frames import (
 )
 from exactik.io._units import metres_per
 from exactik.model import Skeleton
-from exactik.motion import Motion
+from exactik.model.motion import Motion
 from exactik.typing import Array
-
-__all__ = [
-    "write_bvh",
-    "write_bvh_skeleton",
-]
-
 
 CHUNK_ENTRIES = 1 << 21  # entries of rotation matrices that are in memory at a time
 MAX_ROTATION_DIFFERENCE = 1e-13  # rotations whose entries differ by less are equal

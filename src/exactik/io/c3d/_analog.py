@@ -24,10 +24,8 @@ from exactik.io._notes import Notes
 from exactik.io.c3d._encoding import Encoding
 from exactik.io.c3d._frames import DataLayout, FrameRange
 from exactik.io.c3d._parameters import MAX_UINT16, C3dHeader, Parameters
-from exactik.motion import Analog, LazySamples
+from exactik.model.motion import Analog, LazySamples
 from exactik.typing import Array
-
-__all__ = ["read_analog"]
 
 LOWEST_SIGNED_OFFSET = -16384
 """[counts] below which an offset was written without a sign: half way from the zero of a converter

@@ -14,10 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.io._files import make_unique
-from exactik.motion import ForcePlate, Markers
+from exactik.model.motion import ForcePlate, Markers
 from exactik.typing import Array
-
-__all__ = ["AnalogWords", "PlateWords", "pack_analog"]
 
 MAX_CHANNELS = 255  # of which one parameter holds the scales
 PLATE_LABELS = ("Fx", "Fy", "Fz", "Mx", "My", "Mz")

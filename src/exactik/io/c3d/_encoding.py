@@ -12,8 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ENCODINGS", "Encoding"]
-
 
 @dataclass(frozen=True)
 class Encoding:
@@ -35,10 +33,10 @@ class Encoding:
 
     def decode_floats(self, raw: bytes | NDArray[np.uint8]) -> NDArray[np.float32]:
         """Return 32-bit floats; the last axis of `raw` is one of bytes."""
-        octets = _as_bytes(raw)
+        vec8 = _as_bytes(raw)
         if not self.words_swapped:
-            return octets.view(f"{self.byte_order}f4").astype(np.float32, copy=False)
-        words = octets.view(f"{self.byte_order}u2")
+            return vec8.view(f"{self.byte_order}f4").astype(np.float32, copy=False)
+        words = vec8.view(f"{self.byte_order}u2")
         pairs = words.reshape(*words.shape[:-1], -1, 2)[..., ::-1]
         bits = np.ascontiguousarray(pairs).view(f"{self.byte_order}u4")[..., 0].astype(np.uint32)
         with np.errstate(invalid="ignore"):  # the bits may be those of a signalling NaN

@@ -28,10 +28,8 @@ from exactik._text import count_noun
 from exactik.errors import UsageError
 from exactik.io._notes import Notes
 from exactik.io.c3d._parameters import Parameters
-from exactik.motion import Analog, ForcePlate, LazySamples
+from exactik.model.motion import Analog, ForcePlate, LazySamples
 from exactik.typing import Array
-
-__all__ = ["read_force_plates"]
 
 CHANNEL_COUNTS = {1: 6, 2: 6, 3: 8, 4: 6}  # by type
 GROUP = "FORCE_PLATFORM"

@@ -26,8 +26,6 @@ from exactik.io.c3d._encoding import Encoding
 from exactik.io.c3d._parameters import BLOCK, MAX_UINT16, C3dHeader, Parameters
 from exactik.typing import Array, BoolArray
 
-__all__ = ["DataLayout", "FrameRange", "Points", "find_frames", "read_points"]
-
 # Frames that are believed where they have no points and no samples, so that the size of the file
 # says nothing about their number.
 MAX_EMPTY_FRAMES = 1 << 24

@@ -16,16 +16,6 @@ from typing import NamedTuple
 from exactik.io._notes import Notes
 from exactik.io.c3d._encoding import ENCODINGS, Encoding
 
-__all__ = [
-    "BLOCK",
-    "MAX_UINT16",
-    "C3dHeader",
-    "Parameter",
-    "Parameters",
-    "read_header",
-    "read_parameters",
-]
-
 BLOCK = 512  # [bytes] of which all sections take a whole number
 MAX_UINT16 = 65535  # the first block counts points and frames in 16 bits; more are in parameters
 EVENT_KEY = 12345  # word 150 of the first block, if it has events with names of four letters

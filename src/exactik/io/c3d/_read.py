@@ -22,10 +22,8 @@ from exactik.io.c3d._analog import read_analog
 from exactik.io.c3d._force_plates import read_force_plates
 from exactik.io.c3d._frames import FrameRange, Points, find_frames, read_points
 from exactik.io.c3d._parameters import C3dHeader, Parameters, read_header, read_parameters
-from exactik.motion import Markers, Series
+from exactik.model.motion import Markers, Series
 from exactik.typing import Array
-
-__all__ = ["read_c3d"]
 
 # Points that are no markers, by the parameter of POINT that lists their names. OTHERS is written by
 # exactik alone.

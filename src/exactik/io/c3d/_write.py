@@ -15,9 +15,7 @@ from exactik.io._units import require_named_unit
 from exactik.io.c3d._analog_words import AnalogWords, pack_analog
 from exactik.io.c3d._parameters import BLOCK, MAX_UINT16
 from exactik.io.c3d._read import COMPUTED_GROUPS, POINT_KINDS
-from exactik.motion import Markers
-
-__all__ = ["write_c3d"]
+from exactik.model.motion import Markers
 
 MAX_PARAMETER_BYTES = 32000  # the step to the next parameter must fit 15 bits
 RIGHT_AXIS = {"x": "+Y", "y": "+X", "z": "+X"}  # up axis → the axis that points right on the screen

@@ -8,10 +8,12 @@ from exactik.io.conversion._convert import (
     target_suffixes,
     write_files,
 )
+from exactik.io.conversion._convert_options import ConvertOptions
 from exactik.io.conversion._source import find_skeleton_beside, find_up_axis
 
 __all__ = [
     "Conversion",
+    "ConvertOptions",
     "choose_unit",
     "convert",
     "files_to_write",

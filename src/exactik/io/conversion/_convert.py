@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from exactik._options import accepts_options
 from exactik._text import count_noun
 from exactik.errors import Advice, FileError, Note
 from exactik.io._units import LENGTH_UNITS, metres_per
+from exactik.io.conversion._convert_options import ConvertOptions
 from exactik.io.conversion._losses import content_of, describe, find_losses
-from exactik.io.conversion._source import ReadOptions, Source, Thing, find_content, read_source
+from exactik.io.conversion._source import Source, Thing, read_source
 from exactik.io.formats import (
     CONTENTS,
     FORMATS,
     Content,
     Format,
+    find_content,
     find_format,
     suffix_of,
     writable_suffixes,
     writer_of,
 )
 from exactik.model import Skeleton
-from exactik.motion import Markers, Motion, check_up_axis, cyclic_axes
-
-__all__ = [
-    "Conversion",
-    "choose_unit",
-    "convert",
-    "files_to_write",
-    "target_suffixes",
-    "write_files",
-]
+from exactik.model.motion import Markers, Motion, check_up_axis, cyclic_axes
 
 PathLike = str | os.PathLike[str]
 Unit = str | float
@@ -66,25 +59,8 @@ class Conversion:
     lost: tuple[str, ...]
 
 
-def convert(
-    source: PathLike,
-    target: PathLike,
-    *,
-    skeleton: PathLike | None = None,
-    start: float | None = None,
-    end: float | None = None,
-    output_rate: float | None = None,
-    output_up: str | None = None,
-    output_unit: Unit | None = None,
-    input_rate: float | None = None,
-    input_unit: Unit | None = None,
-    input_up: str | None = None,
-    positions: str = "replace",
-    animation: int | str | None = None,
-    zeros_are_missing: bool = True,
-    strict: bool = False,
-    tell: Callable[[str], None] = lambda stage: None,
-) -> Conversion:
+@accepts_options(ConvertOptions)
+def convert(source: PathLike, target: PathLike, options: ConvertOptions) -> Conversion:
     """Write what is in one file as another; suffixes tell the formats.
 
     Motions become motions, markers markers and skeletons skeletons; a motion also becomes the
@@ -94,56 +70,32 @@ def convert(
     Args:
         source: the file to read.
         target: the file to write, whole or not at all; never one of those that are read.
-        skeleton: file of the skeleton, for .amc (else the .asf beside it) and .mot; for other
-            motions, whose coordinates to use.
-        start: where to begin [s from the first frame].
-        end: where to end, included [s from the first frame].
-        output_rate: of the target [Hz]; frames between those of the source are interpolated.
-        output_up: "x", "y" or "z": turns everything by a quarter turn so that this axis is up.
-        output_unit: of the target, where its format leaves a choice.
-        input_rate: of the source [Hz], in place of what it says.
-        input_unit: length unit of the source, in place of what it says. BVH says nothing: without
-            this it is guessed by the height of the figure, and the guess noted.
-        input_up: which axis is up in the source, in place of what it says.
-        positions: for BVH, see `load_motion`.
-        animation: for glTF, see `load_motion`.
-        zeros_are_missing: for markers, see `load_markers`.
-        strict: whether to refuse a source that is damaged but usable.
-        tell: called with what is being done, for a sign of life.
+        options: fields of `ConvertOptions`, as keywords.
 
     Raises:
         FileError: a file that cannot be read or written, or a pair that makes no sense.
     """
     source_path, target_path = os.fspath(source), os.fspath(target)
-    for axis in (output_up, input_up):
+    for axis in (options.output_up, options.input_up):
         if axis is not None:
             check_up_axis(axis)
     content, written = _choose_contents(source_path, target_path)
     target_format = _writable_format_of(target_path)
-    unit = _check_unit(target_path, target_format, written, output_unit)
-    tell(f"reading {source_path}")
-    options = ReadOptions(
-        unit=input_unit,
-        rate=input_rate,
-        positions=positions,
-        animation=animation,
-        zeros_are_missing=zeros_are_missing,
-        strict=strict,
-    )
-    skeleton_path = None if skeleton is None else os.fspath(skeleton)
-    read = read_source(source_path, content, skeleton_path, options)
+    unit = _check_unit(target_path, target_format, written, options.output_unit)
+    options.tell(f"reading {source_path}")
+    read = read_source(source_path, content, options)
     files = files_to_write(target_path, (source_path, read.skeleton_path))
     if unit is None and written != "markers":
         unit = choose_unit(read.thing, target_format, read.format)
-    thing = _cut_and_resample(read.thing, source_path, start, end, output_rate)
-    thing, up_axis, notes = _turn_upright(thing, read, source_path, output_up, input_up)
+    thing = _cut_and_resample(read.thing, source_path, options)
+    thing, up_axis, notes = _turn_upright(thing, read, source_path, options)
     losses: list[str] = []
     if written != content:
         thing, loss = _reduce_motion(thing, written, target_path)
         losses.append(loss)
-    tell(f"writing {target_path}")
+    options.tell(f"writing {target_path}")
     write_files(thing, files, unit, up_axis)
-    tell(f"comparing {target_path}")
+    options.tell(f"comparing {target_path}")
     lost, again = find_losses(thing, files, unit, up_axis)
     return Conversion(
         source=source_path,
@@ -286,9 +238,8 @@ def files_to_write(target: str, sources: tuple[str | None, ...]) -> tuple[str, .
 # --- changes on the way
 
 
-def _cut_and_resample(
-    thing: Thing, path: str, start: float | None, end: float | None, rate: float | None
-) -> Thing:
+def _cut_and_resample(thing: Thing, path: str, options: ConvertOptions) -> Thing:
+    start, end, rate = options.start, options.end, options.output_rate
     if isinstance(thing, Skeleton):
         if (start, end, rate) != (None, None, None):
             text = "holds a skeleton; start, end and rate are for recordings"
@@ -306,10 +257,11 @@ def _cut_and_resample(
 
 
 def _turn_upright(
-    thing: Thing, source: Source, path: str, up: str | None, input_up: str | None
+    thing: Thing, source: Source, path: str, options: ConvertOptions
 ) -> tuple[Thing, str | None, list[Note]]:
     """Return the same with another axis up, which it is, and what there is to say about that."""
     notes: list[Note] = []
+    up, input_up = options.output_up, options.input_up
     old_up = source.up_axis if input_up is None else check_up_axis(input_up)
     if up is not None and old_up is None:
         old_up = source.format.up_axis if source.format.up_axis_of is None else None

@@ -19,10 +19,8 @@ from exactik.io._load import load_markers, load_motion, load_skeleton
 from exactik.io.formats import Content, Format, find_format
 from exactik.io.inspection import describe_analog, describe_markers, describe_time
 from exactik.model import Skeleton
-from exactik.motion import Markers, Motion
-from exactik.visuals import Visuals
-
-__all__ = ["content_of", "describe", "find_losses"]
+from exactik.model.motion import Markers, Motion
+from exactik.model.visuals import Visuals
 
 EXACT_M = 1e-9  # [m] less is no loss but rounding
 CHUNK_FRAMES = 4096  # that are compared at a time, to bound memory

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,34 +11,13 @@ from exactik.errors import Advice, FileError, Note
 from exactik.io._files import read_bytes
 from exactik.io._load import load_markers, load_motion, load_skeleton
 from exactik.io._notes import Notes, collect_warnings
+from exactik.io.conversion._convert_options import ConvertOptions
 from exactik.io.formats import Content, Format, find_format, readable_format_of, suffix_of
 from exactik.model import Skeleton
-from exactik.motion import Markers, Motion
-
-__all__ = [
-    "ReadOptions",
-    "Source",
-    "Thing",
-    "find_content",
-    "find_skeleton_beside",
-    "find_up_axis",
-    "read_source",
-]
+from exactik.model.motion import Markers, Motion
 
 Thing = Skeleton | Motion | Markers
 Unit = str | float | None
-
-
-@dataclass(frozen=True)
-class ReadOptions:
-    """How to read a file, see `convert`."""
-
-    unit: Unit
-    rate: float | None
-    positions: str
-    animation: int | str | None
-    zeros_are_missing: bool
-    strict: bool
 
 
 @dataclass(frozen=True)
@@ -59,18 +39,10 @@ class Source:
     notes: tuple[Note, ...]
 
 
-def find_content(path: str) -> Content:
-    """Return what a file holds: "motion", with its skeleton, or "markers", or "skeleton"."""
-    form = readable_format_of(path)
-    if form.content_of is not None:
-        return form.content_of.resolve()(path, Notes(path))
-    return form.readable[0]
-
-
-def read_source(path: str, content: Content, skeleton: str | None, options: ReadOptions) -> Source:
+def read_source(path: str, content: Content, options: ConvertOptions) -> Source:
     """Return what a file holds; faults and notes speak of the arguments of `convert`."""
     try:
-        return _read(path, content, skeleton, options)
+        return _read(path, content, options)
     except FileError as error:
         raise error.renamed(_argument_of_convert) from None
 
@@ -80,15 +52,16 @@ def _argument_of_convert(name: str) -> str:
     return {"length_unit": "input_unit", "rate": "input_rate"}.get(name, name)
 
 
-def _read(path: str, content: Content, skeleton: str | None, options: ReadOptions) -> Source:
+def _read(path: str, content: Content, options: ConvertOptions) -> Source:
     form, notes = readable_format_of(path), list[Note]()
-    unit = _unit_to_read(form, options.unit)
+    skeleton = None if options.skeleton is None else os.fspath(options.skeleton)
+    unit = _unit_to_read(form, options.input_unit)
     if content == "markers":
         with collect_warnings(notes, path):
             markers = load_markers(
                 path,
                 length_unit=unit,
-                rate=options.rate,
+                rate=options.input_rate,
                 zeros_are_missing=options.zeros_are_missing,
                 strict=options.strict,
             )
@@ -118,7 +91,7 @@ def _read(path: str, content: Content, skeleton: str | None, options: ReadOption
             path,
             figure,
             length_unit=unit,
-            rate=options.rate,
+            rate=options.input_rate,
             positions=options.positions,
             animation=options.animation,
             strict=options.strict,
@@ -127,11 +100,11 @@ def _read(path: str, content: Content, skeleton: str | None, options: ReadOption
     return Source(form, motion, motion.up_axis, skeleton, notes)
 
 
-def _read_skeleton(path: str, options: ReadOptions) -> Skeleton:
+def _read_skeleton(path: str, options: ConvertOptions) -> Skeleton:
     """Return the skeleton of another file; the unit given is also its, unless it is in metres."""
     form, unit = find_format(path), None
     if form is not None and form.length_unit != "m":
-        unit = _unit_to_read(form, options.unit)
+        unit = _unit_to_read(form, options.input_unit)
     return load_skeleton(path, unit, strict=options.strict)
 
 

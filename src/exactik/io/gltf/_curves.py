@@ -22,10 +22,8 @@ from exactik.io._notes import Notes
 from exactik.io.gltf._document import Document
 from exactik.io.gltf._json import JsonObject
 from exactik.io.gltf._nodes import NodeForest
-from exactik.motion import check_rate
+from exactik.model.motion import check_rate
 from exactik.typing import Array, BoolArray, IntArray
-
-__all__ = ["AnimationCurve", "SampleTimes", "choose_frames", "read_curves", "sample_curve"]
 
 MAX_FRAMES = 4_000_000  # nine hours at 120 Hz; two keys may claim to be any time apart
 DEFAULT_RATE = 60.0  # [Hz] for keys that are unevenly spaced
@@ -200,13 +198,16 @@ def choose_frames(
     if span >= MAX_FRAMES:
         text = f"lasts {keys[-1] - keys[0]:.6g} s, {span:.3g} frames at {rate:g} Hz"
         raise animation.error(f"{text}; expected at most {MAX_FRAMES}")
-    count = int(span + MAX_KEY_OFFSET) + 1
-    times = keys[0] + np.arange(count) / rate
+    return _make_frames(keys, int(span + MAX_KEY_OFFSET) + 1, rate, rounding)
+
+
+def _make_frames(keys: Array, count: int, rate: float, tolerance: float) -> SampleTimes:
+    """Return so many frames from the first key on, all of them there."""
     return SampleTimes(
-        times=times,
+        times=keys[0] + np.arange(count) / rate,
         rate=rate,
         first=1 + round(keys[0] * rate),
-        tolerance=rounding,
+        tolerance=tolerance,
         present=np.ones(count, dtype=bool),
     )
 
@@ -225,13 +226,7 @@ def _fit_frames_to_keys(keys: Array, rounding: float) -> SampleTimes | None:
         grid = np.rint((keys - keys[0]) * rate)
         is_on_grid = np.abs(keys - keys[0] - grid / rate) <= tolerance
         if is_on_grid.all() and (np.diff(grid) > 0.0).all():
-            return SampleTimes(
-                times=keys[0] + np.arange(count) / rate,
-                rate=rate,
-                first=1 + round(keys[0] * rate),
-                tolerance=tolerance,
-                present=np.ones(count, dtype=bool),
-            )
+            return _make_frames(keys, count, rate, tolerance)
     return None
 
 

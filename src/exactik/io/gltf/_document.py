@@ -23,8 +23,6 @@ from exactik.io._notes import Notes
 from exactik.io.gltf._json import JsonObject, format_value
 from exactik.typing import Array
 
-__all__ = ["Document", "read_document"]
-
 MAX_JSON_BYTES = 128 << 20  # more than any figure with its animations takes
 # Numbers decoded from all accessors together: these plus so many per byte of the file. Accessors
 # may overlap or have no bytes at all, so that a small file could ask for any number.

@@ -9,8 +9,6 @@ import numpy as np
 from exactik.errors import Advice, FileError
 from exactik.typing import Array
 
-__all__ = ["JsonObject", "format_value"]
-
 MAX_ENTRIES = 200_000  # entries of one list: nodes, accessors, channels
 
 

@@ -8,9 +8,7 @@ from typing import Any
 from exactik.errors import FileError
 from exactik.io.gltf._document import Document
 from exactik.io.gltf._json import JsonObject
-from exactik.visuals import MAX_PIXELS, Material, Texture, find_image_type, measure_image
-
-__all__ = ["MaterialReader"]
+from exactik.model.visuals import MAX_PIXELS, Material, Texture, find_image_type, measure_image
 
 SAMPLER_KEYS = ("magFilter", "minFilter", "wrapS", "wrapT")
 ALPHA_MODES = ("OPAQUE", "MASK", "BLEND")

@@ -22,8 +22,6 @@ from exactik.io.gltf._json import JsonObject
 from exactik.spatial import axis_rotation, matrix_from_wxyz, nearest_rotation, wxyz_from_matrix
 from exactik.typing import Array
 
-__all__ = ["NodeForest", "extract_rotations", "make_rotation_to_y_up"]
-
 
 def make_rotation_to_y_up(up_axis: str | None) -> Array:
     """Return R_gltf_skeleton, which takes the up axis to y; the identity for y and None."""

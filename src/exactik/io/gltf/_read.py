@@ -23,12 +23,10 @@ from exactik.io.gltf._nodes import NodeForest, extract_rotations
 from exactik.io.gltf._skeleton import Curves, GltfFigure, read_figure
 from exactik.io.gltf._surfaces import read_gltf_visuals
 from exactik.model import Skeleton
-from exactik.motion import Motion
+from exactik.model.motion import Motion
+from exactik.model.visuals import LazyVisuals
 from exactik.spatial import matrix_from_wxyz
 from exactik.typing import Array, IntArray
-from exactik.visuals import LazyVisuals
-
-__all__ = ["read_gltf_content", "read_gltf_motion", "read_gltf_skeleton", "read_gltf_up_axis"]
 
 # Frames × coordinates: this many, or so many per byte of the file if that is more. Two keys of a
 # small file may be hours apart.
@@ -230,8 +228,7 @@ def _match_bones(
         parent = int(skeleton.parents[k])
         R_world_parent = R_world[:, parent] if parent >= 0 else np.eye(3)
         p_world_parent = p_world[:, parent] if parent >= 0 else np.zeros(3)
-        pre = np.eye(3) if bone.pre is None else np.array(bone.pre)
-        post = np.eye(3) if bone.post is None else np.array(bone.post)
+        pre, post = bone.constant_rotations
         p_world[:, k] = p_world_parent + R_world_parent @ np.array(bone.offset)
         R_world[:, k] = R_world_parent @ (pre @ post)
     return p_world, R_world

@@ -24,8 +24,6 @@ from exactik.io.gltf._json import JsonObject
 from exactik.io.gltf._nodes import NodeForest, extract_rotations
 from exactik.model import Bone, Joint, Skeleton
 
-__all__ = ["GltfFigure", "read_figure"]
-
 MAX_BONES = 20_000  # far more than any figure has; the cost of a skeleton grows with its depth
 # Of the figure's size, and of a quaternion: smaller movements are rounding errors of exporters.
 EXPORT_NOISE = 1e-5

@@ -26,10 +26,8 @@ from exactik.io.gltf._json import JsonObject
 from exactik.io.gltf._materials import MaterialReader
 from exactik.io.gltf._nodes import extract_rotations
 from exactik.io.gltf._skeleton import GltfFigure, read_figure
+from exactik.model.visuals import MAX_VERTICES, Mesh, Skin, Visual, Visuals
 from exactik.typing import Array, IntArray
-from exactik.visuals import MAX_VERTICES, Mesh, Skin, Visual, Visuals
-
-__all__ = ["read_gltf_visuals"]
 
 TRIANGLES, STRIP, FAN = 4, 5, 6  # modes of a primitive
 INFLUENCES = 4  # bones that a vertex of a skin follows

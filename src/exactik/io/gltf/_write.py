@@ -22,15 +22,17 @@ from numpy.typing import NDArray
 
 from exactik.errors import FileError, UsageError
 from exactik.io._files import open_atomic
-from exactik.io.gltf._meshes import make_bone_mesh, make_marker_mesh, measure_figure
 from exactik.io.gltf._nodes import make_rotation_to_y_up
-from exactik.io.gltf._write_surfaces import add_surfaces
+from exactik.io.gltf._write_surfaces import (
+    add_surfaces,
+    make_bone_mesh,
+    make_marker_mesh,
+    measure_figure,
+)
 from exactik.model import Pose, Skeleton
-from exactik.motion import Motion
+from exactik.model.motion import Motion
 from exactik.spatial import wxyz_from_matrix
 from exactik.typing import Array, IntArray
-
-__all__ = ["encode_posable_glb", "write_glb", "write_glb_skeleton"]
 
 CHUNK_FRAMES = 4096  # bounds the memory for the rotations of all bones
 FLOAT, BYTE, SHORT, INT = 5126, 5121, 5123, 5125  # componentType

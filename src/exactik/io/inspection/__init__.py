@@ -6,6 +6,7 @@ from exactik.io.inspection._facts import (
     Facts,
     MarkerFacts,
     SkeletonFacts,
+    describe_skeleton,
     measure_space,
 )
 from exactik.io.inspection._inspect import READABLE, inspect_file
@@ -25,6 +26,7 @@ __all__ = [
     "SkeletonFacts",
     "describe_analog",
     "describe_markers",
+    "describe_skeleton",
     "describe_time",
     "inspect_file",
     "inspect_markers",

@@ -10,22 +10,8 @@ import numpy as np
 from exactik.errors import Note
 from exactik.io._units import LENGTH_UNITS
 from exactik.model import Skeleton
-from exactik.motion import FrozenMarker, Swap
+from exactik.model.motion import FrozenMarker, Swap
 from exactik.typing import Array
-
-__all__ = [
-    "BoneFacts",
-    "DofFacts",
-    "Facts",
-    "MarkerFacts",
-    "SkeletonFacts",
-    "describe_skeleton",
-    "format_length",
-    "measure_space",
-    "name_unit",
-    "remark",
-    "split_notes",
-]
 
 Range = tuple[float, float]
 

@@ -13,8 +13,6 @@ from exactik.io.inspection._facts import Facts
 from exactik.io.inspection._markers import inspect_markers
 from exactik.io.inspection._motions import inspect_coordinates, inspect_motion, inspect_skeleton
 
-__all__ = ["READABLE", "inspect_file"]
-
 READABLE = tuple(sorted(readable_suffixes()))
 
 Unit = str | float | None

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from exactik._text import count_noun, join_names
+from exactik.anatomy.marker_sets import read_marker_names
 from exactik.errors import Note
 from exactik.io.formats import TSV, Format
 from exactik.io.inspection._facts import (
@@ -19,8 +20,7 @@ from exactik.io.inspection._facts import (
     remark,
     split_notes,
 )
-from exactik.marker_sets import read_marker_names
-from exactik.motion import (
+from exactik.model.motion import (
     Analog,
     ForcePlate,
     FrozenMarker,
@@ -30,15 +30,6 @@ from exactik.motion import (
     find_frozen_markers,
     find_swaps,
 )
-
-__all__ = [
-    "count_prefixes",
-    "describe_analog",
-    "describe_markers",
-    "describe_time",
-    "inspect_markers",
-    "name_maker",
-]
 
 MAX_SENTENCES = 5  # of the same kind; more are told in one
 MAX_NAMES = 4  # in a sentence; a fifth is shown rather than counted

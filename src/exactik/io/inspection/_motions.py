@@ -23,9 +23,7 @@ from exactik.io.inspection._facts import (
 )
 from exactik.io.inspection._markers import count_prefixes, name_maker
 from exactik.model import Skeleton
-from exactik.motion import Motion
-
-__all__ = ["inspect_coordinates", "inspect_motion", "inspect_skeleton"]
+from exactik.model.motion import Motion
 
 Unit = str | float | None
 
@@ -150,10 +148,10 @@ def _find_skeleton_beside(path: str, form: Format) -> str | None:
 
 def _inspect_outline(path: str, form: Format, said: Sequence[Note]) -> Facts:
     """Return what a motion tells without its skeleton."""
-    if form.outline_of is None:
+    if form.read_outline is None:
         raise FileError(path, "holds no skeleton; give the file that does", code="no-skeleton")
     notes = Notes(path)
-    outline = form.outline_of.resolve()(path, notes)
+    outline = form.read_outline.resolve()(path, notes)
     assumed, odd = split_notes((*notes.all, *said))
     if form.companion != "":
         name = form.companion.removeprefix(".").upper()

@@ -1,12 +1,31 @@
 """Files of meshes that robots and models of OpenSim refer to: STL, OBJ, COLLADA, glTF and VTP.
 
-Read by hand rather than with trimesh, for the reasons that `io.gltf` and `io.robots` give: here
-nothing is opened but what `MeshFinder` allows, all reading is bounded by the size of the file, a
-fault is one sentence, and there is nothing to install. trimesh is a judge in the tests.
+STL and OBJ are read by trimesh. COLLADA is read by hand, since trimesh leaves it to pycollada,
+which knows no bounds; so are VTP, which trimesh does not read, and glTF, see `io.gltf`.
+Nothing is opened but what `MeshFinder` allows, files are of a bounded size, and a fault is one
+sentence.
 """
 
-from exactik.io.meshes._library import MeshLibrary
+from exactik.io.meshes._library import (
+    MAX_MESH_BYTES,
+    MAX_TEXTURE_BYTES,
+    MESH_SUFFIXES,
+    MeshLibrary,
+    MeshPart,
+    read_mesh_file,
+    read_texture,
+)
+from exactik.io.meshes._parts import shade
 from exactik.io.meshes._paths import MeshFinder
-from exactik.io.meshes._read import MESH_SUFFIXES, MeshPart, read_mesh_file
 
-__all__ = ["MESH_SUFFIXES", "MeshFinder", "MeshLibrary", "MeshPart", "read_mesh_file"]
+__all__ = [
+    "MAX_MESH_BYTES",
+    "MAX_TEXTURE_BYTES",
+    "MESH_SUFFIXES",
+    "MeshFinder",
+    "MeshLibrary",
+    "MeshPart",
+    "read_mesh_file",
+    "read_texture",
+    "shade",
+]

@@ -11,14 +11,12 @@ from collections.abc import Callable
 import numpy as np
 
 from exactik.errors import FileError
-from exactik.io._xml import Element, read_xml
-from exactik.io.meshes._parts import MeshPart, shade
-from exactik.io.meshes._vtp import cut_polygons
+from exactik.io._element import Element
+from exactik.io._xml import read_xml
+from exactik.io.meshes._parts import MeshPart, cut_polygons, shade
+from exactik.model.visuals import Material, Mesh, Texture
 from exactik.spatial import exp_rotation
 from exactik.typing import Array, IntArray
-from exactik.visuals import Material, Mesh, Texture
-
-__all__ = ["read_dae"]
 
 PRIMITIVES = ("triangles", "polylist", "polygons")
 MAX_NODES = 100_000  # instances of nodes could multiply without end
@@ -54,8 +52,8 @@ class Collada:
 
     def read_parts(self) -> list[MeshPart]:
         """Return all geometries where nodes have them; if there are no nodes, as they are."""
-        asset = _child(self.root, "asset")
-        unit = None if asset is None else _child(asset, "unit")
+        asset = self.root.first("asset")
+        unit = None if asset is None else asset.first("unit")
         metres = 1.0 if unit is None else unit.read_number("meter", 1.0)
         parts: list[MeshPart] = []
         scale = np.diag([metres, metres, metres, 1.0])
@@ -150,7 +148,7 @@ class Collada:
         if primitive.tag == "polygons":
             counts = np.array([len(part) * len(rows) // sum(map(len, lists)) for part in lists])
         elif primitive.tag == "polylist":
-            vcount = _child(primitive, "vcount")
+            vcount = primitive.first("vcount")
             counts = np.empty(0, int) if vcount is None else _parse(vcount, integers=True)
         if (counts < 0).any() or counts.sum() > len(rows):
             raise primitive.error(f"polygons of {counts.sum()} corners, and {len(rows)} are there")
@@ -161,7 +159,7 @@ class Collada:
     ) -> Array:
         """Return the rows of a source that corners name, (n, width)."""
         source, offset = entry
-        array = _child(source, "float_array")
+        array = source.first("float_array")
         if array is None:
             raise source.error("no <float_array>; expected numbers")
         accessor = next(source.find_descendants("accessor"), None)
@@ -180,7 +178,7 @@ class Collada:
     def _read_material(self, name: str) -> Material | None:
         if name not in self._materials:
             material = self.by_id.get(name)
-            instance = None if material is None else _child(material, "instance_effect")
+            instance = None if material is None else material.first("instance_effect")
             effect = None if instance is None else self._refer(instance)
             self._materials[name] = None if effect is None else self._read_effect(name, effect)
         return self._materials[name]
@@ -189,7 +187,7 @@ class Collada:
         diffuse = next(effect.find_descendants("diffuse"), None)
         if diffuse is None:
             return None
-        colour, texture = _child(diffuse, "color"), _child(diffuse, "texture")
+        colour, texture = diffuse.first("color"), diffuse.first("texture")
         image = None if texture is None else self._find_image(effect, texture)
         if image is not None:
             return Material.of_srgb((1.0, 1.0, 1.0), name, textures={"base_colour": image})
@@ -218,10 +216,6 @@ class Collada:
             return None
         reference = file.text or next((ref.text for ref in file.find_children("ref")), "")
         return self.open_texture(reference.removeprefix("file://"))
-
-
-def _child(element: Element, tag: str) -> Element | None:
-    return next(element.find_children(tag), None)
 
 
 def _parse(element: Element, integers: bool = False) -> Array:

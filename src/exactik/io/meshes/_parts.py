@@ -1,4 +1,4 @@
-"""What a file of meshes holds, and how its surfaces are shaded."""
+"""What a file of meshes holds, and how surfaces are shaded; VTP, the files of OpenSim's bones."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik.errors import FileError
+from exactik.io._element import Element
+from exactik.io._xml import read_xml
+from exactik.model.visuals import Material, Mesh
 from exactik.typing import Array
-from exactik.visuals import Material, Mesh
-
-__all__ = ["MeshPart", "shade"]
 
 CREASE_COSINE = np.cos(np.radians(40.0))  # faces that meet at a larger angle have an edge between
 # Faces that share a vertex, as pairs: so many, and so many more for each corner. With more, where
@@ -92,3 +93,65 @@ def _smooth(place: NDArray[Any], flat: Array, across: Array) -> Array:
     )
     length = np.linalg.norm(total, axis=1, keepdims=True)
     return np.where(length > 0.0, total / np.where(length > 0.0, length, 1.0), flat)
+
+
+def cut_polygons(corners: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return the triangles, (m, 3), of polygons, each cut into a fan.
+
+    Args:
+        corners: of all polygons one after another, (n,).
+        counts: number of corners of each, (p,).
+    """
+    start = np.cumsum(counts) - counts
+    triangles = np.maximum(counts - 2, 0)
+    first = np.repeat(start, triangles)
+    k = np.arange(int(triangles.sum())) - np.repeat(np.cumsum(triangles) - triangles, triangles)
+    return np.stack([corners[first], corners[first + k + 1], corners[first + k + 2]], axis=1)
+
+
+def read_vtp(path: str) -> list[MeshPart]:
+    """Return the surface in a .vtp file of ASCII data."""
+    root = read_xml(path)
+    pieces = list(root.find_descendants("Piece"))
+    if root.tag != "VTKFile" or len(pieces) == 0:
+        raise root.error("no <Piece> of a <VTKFile>; expected polygons of VTK")
+    parts = []
+    for piece in pieces:
+        points = _find(piece, "Points")
+        polygons = next(piece.find_children("Polys"), None)
+        if points is None or polygons is None:
+            continue
+        vertices = _numbers(points).reshape(-1, 3)
+        arrays = {a.attributes.get("Name", ""): a for a in polygons.find_children("DataArray")}
+        if "connectivity" not in arrays or "offsets" not in arrays:
+            raise polygons.error("no connectivity and offsets; expected both")
+        corners = _numbers(arrays["connectivity"]).astype(np.int64)
+        ends = _numbers(arrays["offsets"]).astype(np.int64)
+        if len(ends) == 0:
+            continue
+        is_sorted = (np.diff(ends, prepend=0) >= 0).all() and ends[-1] <= len(corners)
+        is_known = len(corners) == 0 or (corners.min() >= 0 and corners.max() < len(vertices))
+        if not (is_sorted and is_known):
+            raise polygons.error("corners that are no points, or offsets that do not increase")
+        parts.append(MeshPart(shade(vertices, cut_polygons(corners, np.diff(ends, prepend=0)))))
+    if len(parts) == 0:
+        raise FileError(path, "no polygons; expected a surface")
+    return parts
+
+
+def _find(piece: Element, tag: str) -> Element | None:
+    holder = next(piece.find_children(tag), None)
+    return None if holder is None else next(holder.find_children("DataArray"), None)
+
+
+def _numbers(array: Element) -> Array:
+    if array.attributes.get("format", "ascii") != "ascii":
+        raise array.error("data are not ASCII; expected numbers as text")
+    try:
+        values = np.array(array.text.split(), dtype=float)
+    except ValueError:
+        raise array.error("a word is no number; expected numbers") from None
+    is_table = array.attributes.get("NumberOfComponents") != "3" or len(values) % 3 == 0
+    if not (np.isfinite(values).all() and is_table):
+        raise array.error("numbers that are not finite, or no triples; expected points")
+    return values

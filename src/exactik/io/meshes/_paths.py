@@ -20,8 +20,6 @@ from urllib.parse import unquote
 
 from exactik.errors import FileError
 
-__all__ = ["MeshFinder"]
-
 MAX_LEVELS = 6  # folders above the file in which packages are looked for
 PACKAGE_VARIABLES = {"ROS_PACKAGE_PATH": "", "AMENT_PREFIX_PATH": "share"}
 

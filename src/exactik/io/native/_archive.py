@@ -21,8 +21,6 @@ from exactik.errors import FileError
 from exactik.io._files import open_atomic, read_bytes
 from exactik.io._notes import Notes
 
-__all__ = ["AnyArray", "read_archive", "write_archive"]
-
 AnyArray = NDArray[Any]
 FORMAT = "exactik 1"
 # Unpacked bytes: these plus so many per byte of the file. Deflate cannot shrink by more than 1032.

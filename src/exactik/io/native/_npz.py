@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -18,19 +19,7 @@ from exactik.io.native._skeleton_json import (
     skeleton_to_json,
 )
 from exactik.model import Skeleton
-from exactik.motion import Analog, ForcePlate, Markers, Motion, Series
-
-__all__ = [
-    "read_npz_content",
-    "read_npz_markers",
-    "read_npz_metadata",
-    "read_npz_motion",
-    "read_npz_skeleton",
-    "read_npz_up_axis",
-    "write_npz_markers",
-    "write_npz_motion",
-    "write_npz_skeleton",
-]
+from exactik.model.motion import Analog, ForcePlate, Markers, Motion, Series
 
 
 def write_npz_skeleton(
@@ -141,7 +130,7 @@ def read_npz_motion(
     file_skeleton = skeleton_from_json(contents, notes)
     if skeleton is not None and skeleton.dof_names != file_skeleton.dof_names:
         raise notes.error("is of another skeleton than the one given: the dofs differ")
-    try:
+    with _fitting(notes):
         return Motion(
             skeleton=skeleton or file_skeleton,
             q=_blank_infinite(arrays["q"]),
@@ -152,16 +141,12 @@ def read_npz_motion(
             metadata=dict(contents["metadata"]),
             notes=tuple(one_line(str(note)) for note in contents["notes"]),
         )
-    except CONTENT_ERRORS as error:
-        raise notes.error(
-            f"the parts do not fit together: {describe_content_error(error)}"
-        ) from None
 
 
 def read_npz_markers(path: str, notes: Notes, rate: float | None = None) -> Markers:
     """Return the markers of a file."""
     contents, arrays = read_archive(path, notes, ("markers",))
-    try:
+    with _fitting(notes):
         others = {
             str(name): Series(str(kind), arrays[f"other{k}"], str(unit))
             for k, (name, kind, unit) in enumerate(contents["others"])
@@ -181,10 +166,16 @@ def read_npz_markers(path: str, notes: Notes, rate: float | None = None) -> Mark
             analog=_make_analog(contents, arrays),
             force_plates=_make_force_plates(contents, arrays),
         )
+
+
+@contextmanager
+def _fitting(notes: Notes) -> Iterator[None]:
+    """Raise what contents of the wrong type or size raise as one sentence."""
+    try:
+        yield
     except CONTENT_ERRORS as error:
-        raise notes.error(
-            f"the parts do not fit together: {describe_content_error(error)}"
-        ) from None
+        text = f"the parts do not fit together: {describe_content_error(error)}"
+        raise notes.error(text) from None
 
 
 def _make_analog(contents: dict[str, Any], arrays: Mapping[str, AnyArray]) -> Analog | None:

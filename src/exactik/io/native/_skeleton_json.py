@@ -1,22 +1,110 @@
-"""Skeletons as JSON, in NPZ files."""
+"""Skeletons as JSON, in NPZ files; with functions, screws and custom joints."""
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import fields
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
-from exactik.errors import ExactikError
+from exactik.errors import ExactikError, ModelError
 from exactik.io._notes import Notes
-from exactik.io.native._mechanisms import (
-    driven_joint_from_json,
-    driven_joint_to_json,
-    function_from_json,
-    function_to_json,
+from exactik.model import (
+    JOINT_KINDS,
+    Bone,
+    BoneMass,
+    Coupling,
+    Joint,
+    JointAxis,
+    Skeleton,
+    dress,
 )
-from exactik.model import Bone, BoneMass, Coupling, Joint, Skeleton, dress
+from exactik.model.functions import (
+    Constant,
+    CoordinateFunction,
+    CubicSpline,
+    Linear,
+    PiecewiseLinear,
+    Polynomial,
+    Product,
+    Scaled,
+    Sine,
+)
 
-__all__ = ["CONTENT_ERRORS", "describe_content_error", "skeleton_from_json", "skeleton_to_json"]
+MAX_DEPTH = 20
+"""Functions within functions that a file may hold; ours have two."""
+
+FUNCTION_TYPES: dict[str, type[CoordinateFunction]] = {
+    "constant": Constant,
+    "linear": Linear,
+    "polynomial": Polynomial,
+    "sine": Sine,
+    "cubic spline": CubicSpline,
+    "piecewise linear": PiecewiseLinear,
+    "scaled": Scaled,
+    "product": Product,
+}
+_NAMES = {kind: name for name, kind in FUNCTION_TYPES.items()}
+
+
+def function_to_json(function: CoordinateFunction) -> dict[str, Any]:
+    """Return a function as its type's name and its fields."""
+    if type(function) not in _NAMES:
+        raise ModelError(f"{type(function).__name__} is no function that a file can hold")
+    value: dict[str, Any] = {"type": _NAMES[type(function)]}
+    for field in fields(function):  # pyright: ignore[reportArgumentType]
+        part = getattr(function, field.name)
+        value[field.name] = function_to_json(part) if isinstance(part, CoordinateFunction) else part
+    return value
+
+
+def function_from_json(value: dict[str, Any], depth: int = 0) -> CoordinateFunction:
+    """Return the function of `function_to_json`."""
+    if depth > MAX_DEPTH:
+        raise ModelError("functions within functions without end")
+    parts = {
+        name: function_from_json(part, depth + 1) if isinstance(part, dict) else part
+        for name, part in value.items()
+        if name != "type"
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # whoever made it was told of its corners
+        return FUNCTION_TYPES[value["type"]](**parts)
+
+
+def driven_joint_to_json(joint: Joint) -> dict[str, Any]:
+    """Return a screw or a custom joint."""
+    limits = [[repr(float(x)) for x in pair] for pair in joint.limits]  # may be infinite
+    if joint.kind == "screw":
+        return {"kind": "screw", "axis": joint.axis, "pitch": joint.pitch, "limits": limits}
+    return {
+        "kind": "custom",
+        "turns": [_axis_to_json(axis) for axis in joint.turns],
+        "shifts": [_axis_to_json(axis) for axis in joint.shifts],
+        "coordinates": joint.coordinates,
+        "limits": limits,
+    }
+
+
+def _axis_to_json(axis: JointAxis) -> list[Any]:
+    return [axis.axis, function_to_json(axis.function), axis.coordinates]
+
+
+def driven_joint_from_json(value: dict[str, Any], limits: Any) -> Joint:
+    """Return the joint of `driven_joint_to_json`, with limits, None for none."""
+    if value["kind"] == "screw":
+        return Joint.screw(value["axis"], value["pitch"], limits)
+    turns, shifts = (
+        [
+            JointAxis(axis, function_from_json(function), coordinates)
+            for axis, function, coordinates in value[part]
+        ]
+        for part in ("turns", "shifts")
+    )
+    return Joint.custom(turns, shifts, coordinates=value["coordinates"], limits=limits)
+
 
 # What contents of the wrong type or size raise: a text for a number, a list for a name.
 CONTENT_ERRORS = (ExactikError, KeyError, TypeError, ValueError, AttributeError, OverflowError)
@@ -74,19 +162,21 @@ def _joint_from_json(value: dict[str, Any]) -> Joint:
     limits: Any = pairs if len(pairs) > 0 else None
     if kind in ("screw", "custom"):
         return driven_joint_from_json(value, limits)
-    if kind == "fixed":
-        return Joint.fixed()
-    if kind in ("revolute", "prismatic"):
-        return getattr(Joint, kind)(value["axis"], limits[0])
-    if kind == "euler":
-        return Joint.euler(value["order"], limits)
-    if kind == "swing_twist":
-        return Joint.swing_twist(value["order"].lower(), limits)
-    if kind == "free":
-        return Joint.free(_joint_from_json(value["rotation"]), limits)
-    if kind == "quaternion":
-        return Joint.quaternion()
-    return getattr(Joint, kind)(limits)
+    if kind not in JOINT_KINDS:
+        raise ValueError(f"there is no joint {kind!r}")
+    inner, order = value["rotation"], value["order"]
+    arguments = {
+        "axis": value["axis"],
+        "order": order,
+        "twist": order.lower(),
+        "rotation": None if inner is None else _joint_from_json(inner),
+        "limits": limits,
+    }
+    make = getattr(Joint, kind)
+    joint = make(**{name: arguments[name] for name in signature(make).parameters})
+    if len(joint.limits) != len(pairs):
+        raise ValueError(f"a joint has {len(pairs)} limits; expected {len(joint.limits)}")
+    return joint
 
 
 def skeleton_from_json(contents: dict[str, Any], notes: Notes) -> Skeleton:

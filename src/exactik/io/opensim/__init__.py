@@ -14,8 +14,13 @@ from exactik.io.opensim._description import (
     OpenSimModel,
     TransformAxis,
 )
-from exactik.io.opensim._details import describe_opensim_model
-from exactik.io.opensim._ik_setup import IkSetup, is_ik_setup, read_ik_setup
+from exactik.io.opensim._geometry import read_opensim_visuals
+from exactik.io.opensim._ik_setup import (
+    CoordinateTask,
+    IkSetup,
+    is_ik_setup,
+    read_ik_setup,
+)
 from exactik.io.opensim._imu_setup import (
     ImuSetup,
     OrientationTable,
@@ -23,10 +28,8 @@ from exactik.io.opensim._imu_setup import (
     read_imu_setup,
     read_orientations,
 )
-from exactik.io.opensim._model import read_model
+from exactik.io.opensim._model import describe_opensim_model, read_model
 from exactik.io.opensim._skeleton import build_skeleton, read_opensim_skeleton
-from exactik.io.opensim._storage import write_storage
-from exactik.io.opensim._tasks import CoordinateTask
 
 __all__ = [
     "CoordinateTask",
@@ -49,6 +52,6 @@ __all__ = [
     "read_imu_setup",
     "read_model",
     "read_opensim_skeleton",
+    "read_opensim_visuals",
     "read_orientations",
-    "write_storage",
 ]

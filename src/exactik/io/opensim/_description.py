@@ -13,20 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from exactik.functions import CoordinateFunction
+from exactik.model.functions import CoordinateFunction
 from exactik.typing import Array
-
-__all__ = [
-    "GROUND",
-    "FramePlace",
-    "OpenSimBody",
-    "OpenSimCoordinate",
-    "OpenSimCoupler",
-    "OpenSimJoint",
-    "OpenSimMarker",
-    "OpenSimModel",
-    "TransformAxis",
-]
 
 GROUND = "ground"
 """The body that everything stands on; it never moves."""

@@ -11,21 +11,12 @@ import posixpath
 
 import numpy as np
 
+from exactik.io._element import Element
 from exactik.io._notes import Notes
-from exactik.io._xml import Element
 from exactik.io.opensim._description import GROUND, FramePlace
-from exactik.io.opensim._document import (
-    first_child,
-    name_of,
-    objects_of,
-    open_set,
-    read_vector,
-    text_of,
-)
+from exactik.io.opensim._document import objects_of, open_set
 from exactik.spatial import axis_rotation
 from exactik.typing import Array
-
-__all__ = ["FrameTable", "body_fixed_xyz", "read_socket"]
 
 OFFSET_FRAME = "PhysicalOffsetFrame"
 OLD_BODY_SOCKETS = {"parent_frame": "parent_body", "child_frame": "child_body"}
@@ -42,18 +33,15 @@ def read_socket(element: Element, name: str) -> str:
 
     Versions 3.x to 4 called it connector, and put it in a list, before it was an element.
     """
-    path = text_of(
-        element,
-        f"socket_{name}",
-        f"socket_{name}_connectee_name",
-        f"connector_{name}_connectee_name",
+    path = element.text_of(
+        f"socket_{name}", f"socket_{name}_connectee_name", f"connector_{name}_connectee_name"
     )
-    connectors = first_child(element, "connectors")
+    connectors = element.first("connectors")
     if path == "" and connectors is not None:
         names = (name, OLD_BODY_SOCKETS.get(name, ""))
         for connector in connectors.children:
             if connector.attributes.get("name", "") in names:
-                path = text_of(connector, "connectee_name")
+                path = connector.text_of("connectee_name")
     return path.strip()
 
 
@@ -70,21 +58,21 @@ class FrameTable:
         self.places: dict[str, FramePlace] = {}
         self.offsets: dict[str, Element] = {}
         self._add_body("/ground", GROUND)
-        self._list_offsets(first_child(model, "Ground"), "/ground")
+        self._list_offsets(model.first("Ground"), "/ground")
         for body in objects_of(open_set(model, "BodySet", notes)):
-            name = name_of(body)
+            name = body.plain_name
             if body.tag == "Body" and name != GROUND:
                 self._add_body(f"/bodyset/{name}", name)
             self._list_offsets(body, "/ground" if name == GROUND else f"/bodyset/{name}")
         for joint in objects_of(open_set(model, "JointSet", notes)):
-            self._list_offsets(joint, f"/jointset/{name_of(joint)}")
+            self._list_offsets(joint, f"/jointset/{joint.plain_name}")
         self._list_offsets(model, "")
         for frame in objects_of(open_set(model, "FrameSet", notes)):
-            self.offsets[f"/{name_of(frame)}"] = frame
+            self.offsets[f"/{frame.plain_name}"] = frame
         for component in objects_of(open_set(model, "ComponentSet", notes)):
             if component.tag == OFFSET_FRAME:
-                self.offsets[f"/componentset/{name_of(component)}"] = component
-                self._list_offsets(component, f"/componentset/{name_of(component)}")
+                self.offsets[f"/componentset/{component.plain_name}"] = component
+                self._list_offsets(component, f"/componentset/{component.plain_name}")
 
     @property
     def standing_offsets(self) -> list[str]:
@@ -114,8 +102,8 @@ class FrameTable:
             element, above = stack.pop()
             for holder in element.find_children("components", "frames"):
                 for frame in holder.find_children(OFFSET_FRAME):
-                    self.offsets[f"{above}/{name_of(frame)}"] = frame
-                    stack.append((frame, f"{above}/{name_of(frame)}"))
+                    self.offsets[f"{above}/{frame.plain_name}"] = frame
+                    stack.append((frame, f"{above}/{frame.plain_name}"))
 
     def _resolve(self, owner: Element, owner_path: str, path: str, what: str) -> str:
         """Return the path of a known frame that is meant."""
@@ -146,8 +134,8 @@ class FrameTable:
         place = self.places[path]
         for above in reversed(chain):
             frame = self.offsets[above]
-            p_parent_frame = np.array(read_vector(frame, "translation", (0.0, 0.0, 0.0)))
-            R_parent_frame = body_fixed_xyz(read_vector(frame, "orientation", (0.0, 0.0, 0.0)))
+            p_parent_frame = np.array(frame.vector_of("translation", (0.0, 0.0, 0.0)))
+            R_parent_frame = body_fixed_xyz(frame.vector_of("orientation", (0.0, 0.0, 0.0)))
             place = FramePlace(
                 place.body,
                 place.position + place.rotation @ p_parent_frame,

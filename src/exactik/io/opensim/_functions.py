@@ -11,7 +11,8 @@ MultiplierFunction         scale × another function
 from __future__ import annotations
 
 from exactik.errors import ModelError
-from exactik.functions import (
+from exactik.io._element import Element
+from exactik.model.functions import (
     Constant,
     CoordinateFunction,
     CubicSpline,
@@ -20,10 +21,6 @@ from exactik.functions import (
     Polynomial,
     Scaled,
 )
-from exactik.io._xml import Element
-from exactik.io.opensim._document import first_child, read_finite, read_numbers
-
-__all__ = ["FUNCTION_TAGS", "find_function", "read_function"]
 
 SPLINE_TAGS = ("SimmSpline", "NaturalCubicSpline", "natCubicSpline")
 POINT_TAGS = (*SPLINE_TAGS, "PiecewiseLinearFunction")
@@ -53,10 +50,20 @@ def find_function(owner: Element, *places: str) -> Element | None:
     if direct is not None:
         return direct
     for place in places:
-        holder = first_child(owner, place)
+        holder = owner.first(place)
         if holder is not None and len(holder.children) > 0:
             return holder.children[0]
     return None
+
+
+def find_moving_function(point: Element, axis: str) -> Element | None:
+    """Return the function of x, y or z of a <MovingPathPoint>, None if it has none."""
+    tag = f"{axis}_location"
+    holder = point.first(tag)
+    if holder is not None and len(holder.children) > 0:
+        return holder.children[0]
+    named = (f for f in point.find_children(*FUNCTION_TAGS) if f.plain_name == tag)
+    return next(named, None)
 
 
 def read_function(element: Element, depth: int = 0) -> CoordinateFunction:
@@ -73,11 +80,11 @@ def read_function(element: Element, depth: int = 0) -> CoordinateFunction:
             raise element.error("multiplies nothing; expected a function in it")
         if depth >= MAX_NESTED:
             raise element.error(f"multiples of multiples, more than {MAX_NESTED} deep")
-        scale = read_finite(element, "scale", 1.0)
+        scale = element.finite_of("scale", 1.0)
         function = read_function(inner, depth + 1)
         return function if scale == 1.0 else Scaled(function, scale)
     if tag == "Constant":
-        return Constant(read_finite(element, "value", 0.0))
+        return Constant(element.finite_of("value", 0.0))
     try:
         return _read_points(element) if tag in POINT_TAGS else _read_polynomial(element)
     except ModelError as error:
@@ -85,7 +92,7 @@ def read_function(element: Element, depth: int = 0) -> CoordinateFunction:
 
 
 def _read_polynomial(element: Element) -> CoordinateFunction:
-    coefficients = read_numbers(element, "coefficients")
+    coefficients = element.numbers_of("coefficients")
     if element.tag == "PolynomialFunction":
         if len(coefficients) == 0:
             raise element.error("no coefficients; expected at least one")
@@ -100,7 +107,7 @@ def _read_polynomial(element: Element) -> CoordinateFunction:
 
 
 def _read_points(element: Element) -> CoordinateFunction:
-    x, y = read_numbers(element, "x"), read_numbers(element, "y")
+    x, y = element.numbers_of("x"), element.numbers_of("y")
     if len(x) < 2 or len(x) != len(y):
         raise element.error(
             f"{len(x)} values of x and {len(y)} of y; expected as many of both, at least 2"

@@ -10,25 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from exactik.errors import FileError
+from exactik.io._element import Element
 from exactik.io._notes import Notes
-from exactik.io._xml import Element
 from exactik.io.meshes import MeshFinder, MeshLibrary
-from exactik.io.opensim._document import (
-    first_child,
-    name_of,
-    objects_of,
-    open_set,
-    read_document,
-    read_finite,
-    read_numbers,
-    read_vector,
-    text_of,
-)
+from exactik.io.opensim._document import objects_of, open_set, read_document
 from exactik.io.opensim._frames import FrameTable, body_fixed_xyz
+from exactik.model.visuals import Material, Mesh, Visuals, make_box, make_cylinder, make_sphere
 from exactik.typing import Array
-from exactik.visuals import Material, Mesh, Visuals, make_box, make_cylinder, make_sphere
-
-__all__ = ["read_opensim_visuals"]
 
 FOLDERS = ("Geometry", "../Geometry")  # beside the model, where OpenSim looks for meshes
 ONE = (1.0, 1.0, 1.0)
@@ -42,14 +30,14 @@ def read_opensim_visuals(path: str) -> Visuals:
     library = MeshLibrary(MeshFinder(path, FOLDERS))
     frames = FrameTable(model, notes)
     for body in objects_of(open_set(model, "BodySet", notes)):
-        bone = name_of(body)
+        bone = body.plain_name
         try:
             _add_attached(library, bone, body, np.eye(4))
             _add_display(library, bone, body)
         except FileError as error:
             library.skip(error)
     for frame_path, frame in frames.offsets.items():
-        if first_child(frame, "attached_geometry") is None:
+        if frame.first("attached_geometry") is None:
             continue
         try:
             place = frames.find(frame, frame_path, frame_path, "frame")
@@ -63,16 +51,16 @@ def read_opensim_visuals(path: str) -> Visuals:
 
 def _add_attached(library: MeshLibrary, bone: str, owner: Element, T_bone_frame: Array) -> None:
     """Add the geometry of a frame of version 4."""
-    holder = first_child(owner, "attached_geometry")
+    holder = owner.first("attached_geometry")
     for geometry in () if holder is None else holder.children:
-        look = first_child(geometry, "Appearance")
+        look = geometry.first("Appearance")
         material = _read_material(look) if look is not None else None
         if material is not None and material.base_colour[3] <= 0.0:
             continue
-        scale = np.diag([*read_vector(geometry, "scale_factors", ONE), 1.0])
-        name = name_of(geometry) or bone
+        scale = np.diag([*geometry.vector_of("scale_factors", ONE), 1.0])
+        name = geometry.plain_name or bone
         if geometry.tag == "Mesh":
-            file = text_of(geometry, "mesh_file")
+            file = geometry.text_of("mesh_file")
             if file != "":
                 bony = material or Material.of_srgb(BONE_COLOUR)
                 library.add_file(name, bone, file, T_bone_frame @ scale, bony)
@@ -87,50 +75,50 @@ def _make_shape(geometry: Element) -> tuple[Mesh, Array] | None:
     """Return a brick, sphere, ellipsoid or cylinder, and where it is in its frame."""
     upright = np.eye(4)
     if geometry.tag == "Brick":
-        x, y, z = read_vector(geometry, "half_lengths", (0.0, 0.0, 0.0))
+        x, y, z = geometry.vector_of("half_lengths", (0.0, 0.0, 0.0))
         return make_box((2.0 * x, 2.0 * y, 2.0 * z)), upright
     if geometry.tag == "Sphere":
-        return make_sphere(read_finite(geometry, "radius", 0.0)), upright
+        return make_sphere(geometry.finite_of("radius", 0.0)), upright
     if geometry.tag == "Ellipsoid":
-        radii = read_vector(geometry, "radii", (0.0, 0.0, 0.0))
+        radii = geometry.vector_of("radii", (0.0, 0.0, 0.0))
         return make_sphere(1.0), np.diag([*radii, 1.0])
     if geometry.tag == "Cylinder":  # along y
-        half = read_finite(geometry, "half_height", 0.0)
+        half = geometry.finite_of("half_height", 0.0)
         upright[:3, :3] = body_fixed_xyz((0.5 * np.pi, 0.0, 0.0))
-        return make_cylinder(read_finite(geometry, "radius", 0.0), 2.0 * half), upright
+        return make_cylinder(geometry.finite_of("radius", 0.0), 2.0 * half), upright
     return None
 
 
 def _add_display(library: MeshLibrary, bone: str, body: Element) -> None:
     """Add the geometry of a body of version 3 and before."""
-    visible = first_child(body, "VisibleObject")
+    visible = body.first("VisibleObject")
     if visible is None:
         return
-    scale = np.diag([*read_vector(visible, "scale_factors", ONE), 1.0])
+    scale = np.diag([*visible.vector_of("scale_factors", ONE), 1.0])
     T_bone_object = _read_transform(visible)
     # The oldest files list the files alone, newer ones an object for each.
-    for file in text_of(visible, "geometry_files").split():
+    for file in visible.text_of("geometry_files").split():
         material = Material.of_srgb(BONE_COLOUR)
         library.add_file(bone, bone, file, T_bone_object @ scale, material)
-    for part in objects_of(first_child(visible, "GeometrySet")):
-        file = text_of(part, "geometry_file")
+    for part in objects_of(visible.first("GeometrySet")):
+        file = part.text_of("geometry_file")
         if file == "":
             continue
-        own = np.diag([*read_vector(part, "scale_factors", ONE), 1.0])
+        own = np.diag([*part.vector_of("scale_factors", ONE), 1.0])
         T_bone_file = T_bone_object @ scale @ _read_transform(part) @ own
-        library.add_file(name_of(part) or bone, bone, file, T_bone_file, _read_material(part))
+        library.add_file(part.plain_name or bone, bone, file, T_bone_file, _read_material(part))
 
 
 def _read_material(look: Element) -> Material:
-    red, green, blue = read_vector(look, "color", BONE_COLOUR)
+    red, green, blue = look.vector_of("color", BONE_COLOUR)
     if (red, green, blue) == ONE:
         red, green, blue = BONE_COLOUR
-    return Material.of_srgb((red, green, blue, read_finite(look, "opacity", 1.0)))
+    return Material.of_srgb((red, green, blue, look.finite_of("opacity", 1.0)))
 
 
 def _read_transform(owner: Element) -> Array:
     """Return the <transform> of an object: turns about x, y, z [rad] and a shift [m], (4, 4)."""
-    values = read_numbers(owner, "transform")
+    values = owner.numbers_of("transform")
     T = np.eye(4)
     if len(values) == 6:
         T[:3, :3], T[:3, 3] = body_fixed_xyz((values[0], values[1], values[2])), values[3:]

@@ -1,4 +1,4 @@
-"""Set-up files of OpenSim's inverse kinematics tool: which model, markers, weights, times, outputs.
+"""Set-up files of OpenSim's inverse kinematics tool, and what those of its other tools share.
 
 The tool minimises, frame by frame,
 
@@ -16,26 +16,113 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from exactik.errors import Note
+from exactik.io._element import Element
 from exactik.io._notes import Notes
-from exactik.io.opensim._document import (
-    name_of,
-    read_document,
-    read_flag,
-    read_number,
-    text_of,
-)
-from exactik.io.opensim._tasks import (
-    CoordinateTask,
-    is_setup,
-    read_path,
-    read_tasks,
-    read_time_range,
-    require_file,
-    require_path,
-    resolve_path,
-)
+from exactik.io.opensim._document import objects_of, open_set, read_document
 
-__all__ = ["IkSetup", "is_ik_setup", "read_ik_setup"]
+HEAD_BYTES = 4096  # in which the tag of a tool stands, behind a declaration and comments
+UNSET = ("", "unassigned")  # what an empty path is written as
+
+VALUE_TYPES = ("default_value", "manual_value", "from_file")
+
+
+@dataclass(frozen=True)
+class CoordinateTask:
+    """A coordinate that should have a value.
+
+    Attributes:
+        name: of the coordinate.
+        weight: of its square error [1/rad² or 1/m²], against a mean of the markers' in m².
+        value_type: where the value is from: "default_value" of the model, "manual_value" of this
+            task, or "from_file".
+        value: of "manual_value" [rad or m].
+    """
+
+    name: str
+    weight: float
+    value_type: str
+    value: float
+
+
+def read_tasks(tool: Element, notes: Notes) -> tuple[dict[str, float], tuple[CoordinateTask, ...]]:
+    """Return the weights of markers and the tasks of coordinates that apply, of a tool."""
+    markers: dict[str, float] = {}
+    coordinates: list[CoordinateTask] = []
+    for task in objects_of(open_set(tool, "IKTaskSet", notes)):
+        name = task.attributes.get("name", "").strip()
+        weight = task.number_of("weight", 0.0)
+        if not 0.0 <= weight < math.inf:
+            raise task.error(f"its weight is {weight:g}; expected a number ≥ 0")
+        if not task.flag_of("apply", True):
+            continue
+        if task.tag == "IKMarkerTask":
+            markers[name] = weight
+        elif task.tag == "IKCoordinateTask":
+            value_type = task.text_of("value_type", default="default_value").lower()
+            if value_type not in VALUE_TYPES:
+                expected = ", ".join(VALUE_TYPES)
+                raise task.error(f"value_type is {value_type[:40]!r}; expected one of {expected}")
+            value = task.number_of("value", 0.0)
+            coordinates.append(CoordinateTask(name, weight, value_type, value))
+        else:
+            raise task.error(f"a task of type {task.tag[:40]}; expected a marker or a coordinate")
+    if len(markers) == 0:
+        raise tool.error("no marker has a task that applies; expected some in its <IKTaskSet>")
+    return markers, tuple(coordinates)
+
+
+def is_setup(path: str | os.PathLike[str], *tags: str) -> bool:
+    """Whether a file is a set-up of the tool with one of these tags, by its first lines."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(HEAD_BYTES)
+    except OSError:
+        return False
+    return head.lstrip(b"\xef\xbb\xbf \r\n\t")[:1] == b"<" and any(
+        f"<{tag}".encode() in head for tag in tags
+    )
+
+
+def read_time_range(tool: Element) -> tuple[float, float]:
+    """Return first and last time that a tool is to look at [s]; infinite where it does not say."""
+    element = tool.first("time_range")
+    if element is None or element.text == "":
+        return -math.inf, math.inf
+    first, last = element.parse_text(2, infinite=True)
+    if first > last:
+        raise element.error(f"ends at {last:g} s, before it begins at {first:g} s")
+    return first, last
+
+
+def read_path(tool: Element, tag: str) -> str | None:
+    """Return the path in a property, from the folder of the file; None if it is not set."""
+    text = tool.text_of(tag)
+    return None if text.lower() in UNSET else resolve_path(tool.path, text)
+
+
+def require_path(tool: Element, tag: str, what: str) -> str:
+    """Return the path of a file that has to be there."""
+    path = read_existing_path(tool, tag)
+    if path is None:
+        raise tool.error(f"no <{tag}>; expected the path of {what}")
+    return path
+
+
+def read_existing_path(tool: Element, tag: str) -> str | None:
+    """Return the path in a property, None if it is not set; raise if there is no such file."""
+    path, element = read_path(tool, tag), tool.first(tag)
+    if path is not None and element is not None and not os.path.isfile(path):
+        raise element.error(
+            f"{element.text[:80]!r} does not exist; expected a path from the folder of this file",
+            code="no-such-file",
+        )
+    return path
+
+
+def resolve_path(setup: str, text: str) -> str:
+    """Return a path of the file, which starts at its folder and may have Windows' separators."""
+    return os.path.normpath(os.path.join(os.path.dirname(setup), text.strip().replace("\\", "/")))
+
 
 # The second is how a test of OpenSim's spells it, whose parser does not look at this tag.
 TOOL_TAGS = ("InverseKinematicsTool", "InverseKinemtaticsTool", "IKTool")
@@ -87,16 +174,14 @@ def read_ik_setup(path: str | os.PathLike[str], notes: Notes) -> IkSetup:
     """Return what a set-up file asks for; files that it names must exist."""
     path = os.fspath(path)
     tool = read_document(path, notes, *TOOL_TAGS).root
-    name = name_of(tool)
-    results = resolve_path(path, text_of(tool, "results_directory", default="./"))
+    name = tool.plain_name
+    results = resolve_path(path, tool.text_of("results_directory", default="./"))
     prefix = os.path.join(results, f"{name}_ik_")
     marker_weights, coordinate_tasks = read_tasks(tool, notes)
     motion = read_path(tool, "output_motion_file")
-    reports = read_flag(tool, "report_errors", True)
-    locates = read_flag(tool, "report_marker_locations", False)
-    coordinates = read_path(tool, "coordinate_file")
-    if coordinates is not None:
-        require_file(tool, "coordinate_file", coordinates)
+    reports = tool.flag_of("report_errors", True)
+    locates = tool.flag_of("report_marker_locations", False)
+    coordinates = read_existing_path(tool, "coordinate_file")
     return IkSetup(
         path=path,
         name=name,
@@ -109,7 +194,7 @@ def read_ik_setup(path: str | os.PathLike[str], notes: Notes) -> IkSetup:
         motion_path=motion,
         errors_path=f"{prefix}marker_errors.sto" if reports else None,
         locations_path=f"{prefix}model_marker_locations.sto" if locates else None,
-        constraint_weight=read_number(tool, "constraint_weight", math.inf),
-        accuracy=read_number(tool, "accuracy", 1e-5),
+        constraint_weight=tool.number_of("constraint_weight", math.inf),
+        accuracy=tool.number_of("accuracy", 1e-5),
         notes=notes.all,
     )

@@ -16,28 +16,18 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.errors import Note
-from exactik.io._files import read_text
 from exactik.io._notes import Notes
-from exactik.io.opensim._document import (
-    name_of,
-    objects_of,
-    read_document,
-    read_finite,
-    read_flag,
-    read_vector,
-    text_of,
-)
-from exactik.io.opensim._tasks import (
+from exactik.io.opensim._document import objects_of, read_document
+from exactik.io.opensim._ik_setup import (
     is_setup,
     read_path,
     read_time_range,
     require_path,
     resolve_path,
 )
+from exactik.io.tables import split_storage
 from exactik.spatial import axis_rotation, matrix_from_wxyz
 from exactik.typing import Array
-
-__all__ = ["ImuSetup", "OrientationTable", "is_imu_setup", "read_imu_setup", "read_orientations"]
 
 TOOL_TAG = "IMUInverseKinematicsTool"
 
@@ -95,25 +85,25 @@ def read_imu_setup(path: str | os.PathLike[str], notes: Notes) -> ImuSetup:
     path = os.fspath(path)
     tool = read_document(path, notes, TOOL_TAG).root
     orientations = require_path(tool, "orientations_file", "the sensors' orientations, a .sto file")
-    a, b, c = read_vector(tool, "sensor_to_opensim_rotations", (0.0, 0.0, 0.0))
+    a, b, c = tool.vector_of("sensor_to_opensim_rotations", (0.0, 0.0, 0.0))
     weights = {}
     for element in objects_of(next(tool.find_children("OrientationWeightSet"), None)):
-        weight = read_finite(element, "weight", 1.0)
+        weight = element.finite_of("weight", 1.0)
         if weight < 0.0:
             raise element.error(f"its weight is {weight:g}; expected a number ≥ 0")
-        weights[name_of(element)] = weight
+        weights[element.plain_name] = weight
     stem = os.path.splitext(os.path.basename(orientations))[0]
     output = read_path(tool, "output_motion_file") or resolve_path(path, f"ik_{stem}.mot")
-    folder = text_of(tool, "results_directory")
+    folder = tool.text_of("results_directory")
     if folder != "":
         output = os.path.join(resolve_path(path, folder), os.path.basename(output))
     if os.path.splitext(output)[1] == "":
         output = f"{output}.mot"
-    reports = read_flag(tool, "report_errors", True)
+    reports = tool.flag_of("report_errors", True)
     errors = f"{os.path.splitext(output)[0]}_orientationErrors.sto"
     return ImuSetup(
         path=path,
-        name=name_of(tool),
+        name=tool.plain_name,
         model_path=require_path(tool, "model_file", "the model, an .osim file"),
         orientations_path=orientations,
         R_opensim_sensors=axis_rotation("z", c) @ axis_rotation("y", b) @ axis_rotation("x", a),
@@ -127,10 +117,7 @@ def read_imu_setup(path: str | os.PathLike[str], notes: Notes) -> ImuSetup:
 
 def read_orientations(path: str, notes: Notes) -> OrientationTable:
     """Return the orientations in a .sto file of quaternions."""
-    lines = read_text(path).split("\n")
-    end = next((i for i, line in enumerate(lines) if line.strip().lower() == "endheader"), None)
-    if end is None or end + 1 >= len(lines):
-        raise notes.error("no line endheader; expected a table of orientations")
+    lines, end = split_storage(path, notes, "a table of orientations")
     names = lines[end + 1].split()
     if len(names) < 2 or names[0].lower() != "time":
         raise notes.error("expected columns called time and one a sensor", f"line {end + 2}")

@@ -11,31 +11,18 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from exactik.functions import Constant, CoordinateFunction, Linear
+from exactik.io._element import Element
 from exactik.io._notes import Notes
-from exactik.io._xml import Element
 from exactik.io.opensim._description import (
     FramePlace,
     OpenSimCoordinate,
     OpenSimJoint,
     TransformAxis,
 )
-from exactik.io.opensim._document import (
-    first_child,
-    name_of,
-    objects_of,
-    open_set,
-    read_finite,
-    read_flag,
-    read_numbers,
-    read_vector,
-    read_words,
-    text_of,
-)
+from exactik.io.opensim._document import objects_of, open_set
 from exactik.io.opensim._frames import FrameTable, body_fixed_xyz, read_socket
 from exactik.io.opensim._functions import find_function, read_function
-
-__all__ = ["COORDINATE_COUNTS", "read_joints"]
+from exactik.model.functions import Constant, CoordinateFunction, Linear
 
 # Kind of joint → how many coordinates it has; of a custom joint as many as drive its axes.
 COORDINATE_COUNTS = {
@@ -61,7 +48,7 @@ OPENSIM_RANGE = (-10.0, 10.0)  # [rad or m] of a coordinate whose range the file
 def read_joints(model: Element, frames: FrameTable, notes: Notes) -> list[OpenSimJoint]:
     """Return the joints of a <Model>, in the order of the file."""
     joints = [
-        _read_joint(element, frames, f"/jointset/{name_of(element)}", None)
+        _read_joint(element, frames, f"/jointset/{element.plain_name}", None)
         for element in objects_of(open_set(model, "JointSet", notes))
         if element.tag.endswith("Joint")
     ]
@@ -87,7 +74,7 @@ def _read_joint(
         known = ", ".join(f"{name}Joint" for name in COORDINATE_COUNTS)
         raise element.error(f"a joint of type {element.tag[:40]}; expected one of {known}")
     parent, child = _read_ends(element, frames, path, body)
-    if read_flag(element, "reverse", False):
+    if element.flag_of("reverse", False):
         parent, child = child, parent
     coordinates = tuple(_read_coordinates(element))
     wanted = COORDINATE_COUNTS[kind]
@@ -97,25 +84,25 @@ def _read_joint(
             raise element.error(f"{n} coordinates; a {kind}Joint has {wanted}")
         # OpenSim names them after the joint where the file does not.
         coordinates = tuple(
-            OpenSimCoordinate(f"{name_of(element)}_coord_{k}") for k in range(wanted)
+            OpenSimCoordinate(f"{element.plain_name}_coord_{k}") for k in range(wanted)
         )
     axes: tuple[TransformAxis, ...] = ()
     if kind == "Custom":
         axes, coordinates = _read_motions(element, coordinates)
     radii_tag = "radii_x_y_z" if kind == "Ellipsoid" else "thoracic_ellipsoid_radii_x_y_z"
-    origin = read_numbers(element, "scapula_winging_axis_origin") or (0.0, 0.0)
+    origin = element.numbers_of("scapula_winging_axis_origin") or (0.0, 0.0)
     if len(origin) != 2:
         raise element.error(f"{len(origin)} numbers for the winging axis' origin; expected 2")
     return OpenSimJoint(
-        name=name_of(element),
+        name=element.plain_name,
         kind=kind,
         parent=parent,
         child=child,
         coordinates=coordinates,
         axes=axes,
-        radii=read_vector(element, radii_tag, (1.0, 1.0, 1.0)),
+        radii=element.vector_of(radii_tag, (1.0, 1.0, 1.0)),
         winging_origin=(origin[0], origin[1]),
-        winging_direction=read_finite(element, "scapula_winging_axis_direction", 0.0),
+        winging_direction=element.finite_of("scapula_winging_axis_direction", 0.0),
     )
 
 
@@ -127,7 +114,7 @@ def _read_ends(
     for end, where in (("parent", "in_parent"), ("child", "in_child")):
         socket = read_socket(element, f"{end}_frame")
         if socket == "" and body is not None:
-            socket = text_of(element, "parent_body") if end == "parent" else name_of(body)
+            socket = element.text_of("parent_body") if end == "parent" else body.plain_name
         if socket == "":
             raise element.error(f"no <socket_{end}_frame>; expected the frame at this end")
         place = frames.find(element, path, socket, f"{end} frame")
@@ -146,8 +133,8 @@ def _read_ends(
 
 def _read_old(element: Element, tag: str, older: tuple[str, ...]) -> tuple[float, float, float]:
     """Return what versions before 4 say about a joint's end, under this tag or an older one."""
-    names = [name for name in (tag, *older) if first_child(element, name) is not None]
-    return read_vector(element, names[0], ZERO) if len(names) > 0 else ZERO
+    names = [name for name in (tag, *older) if element.first(name) is not None]
+    return element.vector_of(names[0], ZERO) if len(names) > 0 else ZERO
 
 
 def _read_coordinates(element: Element) -> Iterator[OpenSimCoordinate]:
@@ -156,21 +143,21 @@ def _read_coordinates(element: Element) -> Iterator[OpenSimCoordinate]:
     for old in element.find_children("CoordinateSet"):
         found += list(objects_of(old))
     for coordinate in found:
-        name = name_of(coordinate)
+        name = coordinate.plain_name
         if name == "":
             raise coordinate.error("a coordinate without name; expected one")
-        ends = read_numbers(coordinate, "range") or OPENSIM_RANGE
+        ends = coordinate.numbers_of("range") or OPENSIM_RANGE
         if len(ends) != 2 or ends[0] > ends[1]:
             raise coordinate.error("range is no lower and upper value; expected two numbers")
         function = find_function(coordinate, "prescribed_function")
         yield OpenSimCoordinate(
             name=name,
-            default=read_finite(coordinate, "default_value", 0.0),
+            default=coordinate.finite_of("default_value", 0.0),
             low=ends[0],
             high=ends[1],
-            clamped=read_flag(coordinate, "clamped", False),
-            locked=read_flag(coordinate, "locked", False),
-            prescribed=read_flag(coordinate, "prescribed", False) and function is not None,
+            clamped=coordinate.flag_of("clamped", False),
+            locked=coordinate.flag_of("locked", False),
+            prescribed=coordinate.flag_of("prescribed", False) and function is not None,
         )
 
 
@@ -178,7 +165,7 @@ def _read_motions(
     element: Element, coordinates: tuple[OpenSimCoordinate, ...]
 ) -> tuple[tuple[TransformAxis, ...], tuple[OpenSimCoordinate, ...]]:
     """Return the six motions of a custom joint, and its coordinates in the order of these."""
-    transform = first_child(element, "SpatialTransform")
+    transform = element.first("SpatialTransform")
     if transform is None:
         raise element.error("no <SpatialTransform>; expected the motions of a custom joint")
     axes = []
@@ -204,11 +191,11 @@ def _read_motions(
 
 
 def _read_axis(axis: Element, default: tuple[float, float, float]) -> TransformAxis:
-    drivers = read_words(axis, "coordinates") or read_words(axis, "coordinate")
+    drivers = axis.words_of("coordinates") or axis.words_of("coordinate")
     if len(drivers) > 1:
         raise axis.error(f"{len(drivers)} coordinates drive one axis; expected at most one")
     driver = drivers[0] if len(drivers) == 1 else None
-    direction = np.array(read_vector(axis, "axis", default))
+    direction = np.array(axis.vector_of("axis", default))
     length = math.hypot(*direction.tolist())
     if not 0.0 < length < math.inf:
         raise axis.error("its axis has no direction; expected a vector that is not zero")
@@ -217,7 +204,7 @@ def _read_axis(axis: Element, default: tuple[float, float, float]) -> TransformA
 
 
 def _is_axis(element: Element, name: str) -> bool:
-    return element.tag == name or name_of(element) == name
+    return element.tag == name or element.plain_name == name
 
 
 def _read_axis_function(axis: Element, driver: str | None) -> CoordinateFunction:

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from exactik.functions import Scaled
+from exactik._text import count_noun, join_names
+from exactik.io._element import Element
 from exactik.io._notes import Notes
-from exactik.io._xml import Element
 from exactik.io.opensim._description import (
     OpenSimBody,
     OpenSimCoupler,
@@ -17,22 +17,11 @@ from exactik.io.opensim._description import (
     OpenSimMarker,
     OpenSimModel,
 )
-from exactik.io.opensim._document import (
-    name_of,
-    objects_of,
-    open_set,
-    read_document,
-    read_finite,
-    read_flag,
-    read_vector,
-    read_words,
-    text_of,
-)
+from exactik.io.opensim._document import objects_of, open_set, read_document
 from exactik.io.opensim._frames import FrameTable, read_socket
 from exactik.io.opensim._functions import find_function, read_function
 from exactik.io.opensim._joints import read_joints
-
-__all__ = ["describe_not_read", "read_markers", "read_model"]
+from exactik.model.functions import Scaled
 
 COUPLER = "CoordinateCouplerConstraint"
 # Sets of things that do not change where bones and markers are.
@@ -49,7 +38,7 @@ def read_model(path: str | os.PathLike[str], notes: Notes) -> OpenSimModel:
     bodies = _read_bodies(model, notes)
     joints = read_joints(model, frames, notes)
     _check_tree(model, bodies, joints)
-    units = text_of(model, "length_units", default="meters")
+    units = model.text_of("length_units", default="meters")
     if units.lower() not in ("meters", "metres", "m"):
         notes.assume(
             f"lengths are said to be in {units[:20]!r}; OpenSim takes them for metres, as here",
@@ -58,7 +47,7 @@ def read_model(path: str | os.PathLike[str], notes: Notes) -> OpenSimModel:
     couplers, constraints = _read_constraints(model, notes)
     _check_couplers(model, couplers, joints)
     return OpenSimModel(
-        name=name_of(model) or Path(path).stem,
+        name=model.plain_name or Path(path).stem,
         path=path,
         version=version,
         bodies=tuple(bodies),
@@ -79,15 +68,15 @@ def read_markers(marker_set: Element | None, frames: FrameTable) -> list[OpenSim
     for element in objects_of(marker_set):
         if element.tag != "Marker":
             continue
-        name = name_of(element)
+        name = element.plain_name
         if name == "":
             raise element.error("a marker without name; expected one")
         # A marker's own path has no part in finding its body, which is never inside it.
-        socket = read_socket(element, "parent_frame") or text_of(element, "body")
+        socket = read_socket(element, "parent_frame") or element.text_of("body")
         place = frames.find(element, f"/markerset/{name}", socket, "body")
-        location = place.rotation @ read_vector(element, "location", ZERO)
+        location = place.rotation @ element.vector_of("location", ZERO)
         x, y, z = (place.position + location).tolist()
-        fixed = read_flag(element, "fixed", False)
+        fixed = element.flag_of("fixed", False)
         markers.setdefault(name, OpenSimMarker(name, place.body, (x, y, z), fixed))
     return list(markers.values())
 
@@ -101,7 +90,7 @@ def describe_not_read(counts: Mapping[str, int]) -> str:
 def _read_bodies(model: Element, notes: Notes) -> list[OpenSimBody]:
     bodies: dict[str, OpenSimBody] = {}
     for element in objects_of(open_set(model, "BodySet", notes)):
-        name = name_of(element)
+        name = element.plain_name
         if element.tag != "Body" or name == "ground":
             continue
         if name == "" or name in bodies:
@@ -109,8 +98,8 @@ def _read_bodies(model: Element, notes: Notes) -> list[OpenSimBody]:
         meshes = (mesh.text for mesh in element.find_descendants(*MESH_TAGS) if mesh.text != "")
         bodies[name] = OpenSimBody(
             name=name,
-            mass=read_finite(element, "mass", 0.0),
-            mass_center=read_vector(element, "mass_center", ZERO),
+            mass=element.finite_of("mass", 0.0),
+            mass_center=element.vector_of("mass_center", ZERO),
             meshes=tuple(dict.fromkeys(meshes)),
         )
     if len(bodies) == 0:
@@ -148,23 +137,23 @@ def _read_constraints(
     couplers: list[OpenSimCoupler] = []
     others: Counter[str] = Counter()
     for element in objects_of(open_set(model, "ConstraintSet", notes)):
-        if not read_flag(element, "isEnforced", True) or read_flag(element, "isDisabled", False):
+        if not element.flag_of("isEnforced", True) or element.flag_of("isDisabled", False):
             continue
         if element.tag != COUPLER:
             others[element.tag] += 1
             continue
-        independent = read_words(element, "independent_coordinate_names")
-        dependent = text_of(element, "dependent_coordinate_name")
+        independent = element.words_of("independent_coordinate_names")
+        dependent = element.text_of("dependent_coordinate_name")
         if len(independent) != 1 or dependent == "":
             n = len(independent)
             raise element.error(f"{n} coordinates drive {dependent[:60]!r}; expected one")
         function = find_function(element, "coupled_coordinates_function")
         if function is None:
             raise element.error("no <coupled_coordinates_function>; expected one")
-        scale = read_finite(element, "scale_factor", 1.0)
+        scale = element.finite_of("scale_factor", 1.0)
         couplers.append(
             OpenSimCoupler(
-                name=name_of(element),
+                name=element.plain_name,
                 dependent=dependent,
                 independent=independent[0],
                 function=Scaled(read_function(function), scale),
@@ -200,3 +189,39 @@ def _count_not_read(model: Element, notes: Notes) -> dict[str, int]:
         len(list(objects_of(wraps))) for wraps in model.find_descendants("WrapObjectSet")
     )
     return {kind: count for kind, count in counts.items() if count > 0}
+
+
+MAX_NAMES = 6  # of coordinates in a sentence
+
+
+def describe_opensim_model(path: str, notes: Notes) -> Mapping[str, str]:
+    """Return version, mass, coordinates and what is not read of an .osim file."""
+    model = read_model(path, notes)
+    details = {
+        "model": f"document version {model.version}, "
+        f"{count_noun(len(model.bodies), 'body', 'bodies')}, {model.mass:.4g} kg",
+        "joints": _describe_coordinates(model),
+        "markers": count_noun(len(model.markers), "marker"),
+    }
+    meshes = sum(len(body.meshes) for body in model.bodies)
+    if meshes > 0:
+        details["meshes"] = f"{count_noun(meshes, 'mesh', 'meshes')}, by name"
+    if len(model.not_read) > 0:
+        details["not read"] = describe_not_read(model.not_read)
+    for note in notes.all:
+        if note.code in ("encoding-guessed", "stray-text"):
+            details["text"] = note.text
+    return details
+
+
+def _describe_coordinates(model: OpenSimModel) -> str:
+    coordinates = model.coordinates
+    parts = [count_noun(len(coordinates), "coordinate")]
+    for word, names in (
+        ("locked", [c.name for c in coordinates if c.locked]),
+        ("clamped", [c.name for c in coordinates if c.clamped and not c.locked]),
+        ("coupled", [coupler.dependent for coupler in model.couplers]),
+    ):
+        if len(names) > 0:
+            parts.append(f"{len(names)} {word} ({join_names(names, MAX_NAMES, rest=', …')})")
+    return ", ".join(parts)

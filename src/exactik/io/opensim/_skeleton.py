@@ -33,7 +33,6 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.errors import ExactikError, FileError
-from exactik.functions import Constant, Product, Sine
 from exactik.io._notes import Notes
 from exactik.io.opensim._description import (
     GROUND,
@@ -44,11 +43,10 @@ from exactik.io.opensim._description import (
 from exactik.io.opensim._geometry import read_opensim_visuals
 from exactik.io.opensim._model import describe_not_read, read_model
 from exactik.model import Bone, BoneMass, Coupling, Joint, JointAxis, Skeleton
+from exactik.model.functions import Constant, Product, Sine
+from exactik.model.visuals import LazyVisuals
 from exactik.spatial import axis_rotation
 from exactik.typing import Array
-from exactik.visuals import LazyVisuals
-
-__all__ = ["build_skeleton", "read_opensim_skeleton"]
 
 QUARTER_TURN = 0.5 * math.pi
 UNIT = np.eye(3)

@@ -7,6 +7,7 @@ bounds, an error names file, line and element, and the coordinates of the joints
 qpos and qvel, which is an oracle in the tests.
 """
 
+from exactik.io.robots._mjcf_masses import measure_mesh
 from exactik.io.robots._read import read_robot, read_robot_skeleton
 from exactik.io.robots._robot import NO_LIMIT, JointPlace, Robot
 
@@ -14,6 +15,7 @@ __all__ = [
     "NO_LIMIT",
     "JointPlace",
     "Robot",
+    "measure_mesh",
     "read_robot",
     "read_robot_skeleton",
 ]

@@ -16,6 +16,10 @@ Coordinates are MuJoCo's: with floating=True, q is `qpos` and v is `qvel`, entry
 both run over the bodies in order, `ref` is built into the bones, and a free joint is the pose in
 the world, translation and wxyz. With floating=False, free joints are left out and their bodies stay
 where the file has them.
+
+The pose in which an MJCF wants to be seen is one of its key frames, which have the coordinates of
+all joints. Which is meant is told by its name; a file with one key alone means that one. Of several
+without such a name, as the grasps of a hand, none is taken.
 """
 
 from __future__ import annotations
@@ -24,20 +28,15 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik.io._xml import Element
-from exactik.io.robots._mjcf_bodies import Body, BodyJoint, read_bodies
+from exactik.errors import FileError
+from exactik.io._element import Element
+from exactik.io.robots._mjcf_bodies import BodyJoint, BoneNames, MjcfBody, MjcfModel
 from exactik.io.robots._mjcf_equality import add_couplings
-from exactik.io.robots._mjcf_home import find_home
-from exactik.io.robots._mjcf_include import expand_includes
 from exactik.io.robots._mjcf_masses import find_masses
-from exactik.io.robots._mjcf_names import BoneNames
-from exactik.io.robots._mjcf_settings import read_compiler, read_defaults
 from exactik.io.robots._robot import Robot, RobotBuilder
 from exactik.model import Joint
-from exactik.spatial import exp_rotation
+from exactik.spatial import exp_rotation, wxyz_from_matrix
 from exactik.typing import Array
-
-__all__ = ["read_mjcf"]
 
 
 def read_mjcf(root: Element, metres: float, floating: bool) -> Robot:
@@ -49,12 +48,10 @@ def read_mjcf(root: Element, metres: float, floating: bool) -> Robot:
         floating: whether free joints are kept; if there are none, whether the bodies directly in
             the world move freely.
     """
-    expand_includes(root)
-    compiler, defaults = read_compiler(root), read_defaults(root)
-    bodies = read_bodies(root, compiler, defaults)
+    model = MjcfModel(root)
+    bodies = model.bodies
     if len(bodies) == 0:
         raise root.error("no <body> in <worldbody>; expected at least one")
-    names = BoneNames(bodies)
     robot = RobotBuilder(root.attributes.get("model", "").strip() or Path(root.path).stem, root)
     has_free_joint = any(joint.kind == "free" for body in bodies for joint in body.joints)
     for body in bodies:
@@ -63,15 +60,15 @@ def read_mjcf(root: Element, metres: float, floating: bool) -> Robot:
             raise free[0].element.error(
                 "a free joint; expected it as the only joint of a body directly in the world"
             )
-        bones = BodyChain(robot, names, body, metres)
+        bones = BodyChain(robot, model.names, body, metres)
         if floating and body.parent is None and (len(free) > 0 or not has_free_joint):
             bones.add_free_joint(free[0].name if len(free) > 0 else None)
         for k, joint in enumerate(body.joints, start=1):
             if joint.kind != "free":
                 bones.add_joint(joint, k)
         bones.finish()
-    add_couplings(robot, root, defaults, bodies, metres)
-    robot.masses = find_masses(root, bodies, compiler, defaults, metres)
+    add_couplings(robot, model, metres)
+    robot.masses = find_masses(model, metres)
     robot.home = find_home(root, bodies, floating, metres)
     return robot.build()
 
@@ -87,7 +84,7 @@ class BodyChain:
         remaining_joints: number of joints still to be added.
     """
 
-    def __init__(self, robot: RobotBuilder, names: BoneNames, body: Body, metres: float):
+    def __init__(self, robot: RobotBuilder, names: BoneNames, body: MjcfBody, metres: float):
         self.robot, self.names, self.body, self.metres = robot, names, body, metres
         self.parent = None if body.parent is None else body.parent.name
         self.p_parent_joint, self.R_parent_joint = metres * body.p_parent_body, body.R_parent_body
@@ -151,3 +148,76 @@ class BodyChain:
             post=post,
         )
         self.parent, self.p_parent_joint, self.R_parent_joint = name, -anchor, np.eye(3)
+
+
+# What key frames in which a robot begins are called in MuJoCo's collection of robots, and how their
+# names may go on ("neutral_pose"); the first of these counts.
+HOME_NAMES = ("home", "neutral", "stand", "init", "start", "rest")
+WIDTHS = {"free": 7, "ball": 4, "hinge": 1, "slide": 1}  # numbers of a joint in qpos
+
+
+def find_home(root: Element, bodies: list[MjcfBody], floating: bool, metres: float) -> Array | None:
+    """Return the coordinates of all joints in the home pose, in the order of the bones.
+
+    None without one, and with a warning if its numbers do not fit the joints.
+
+    Args:
+        root: the element <mujoco>.
+        bodies: all of them.
+        floating: as for `read_mjcf`.
+        metres: length of the file's unit [m].
+    """
+    key = _choose_key(root)
+    if key is None:
+        return None
+    count = sum(WIDTHS[joint.kind] for body in bodies for joint in body.joints)
+    try:
+        qpos = np.array(key.read_numbers("qpos", (0.0,) * count))
+    except FileError as error:
+        key.warn(f"the pose is not kept: {error.message}", code="home-not-kept")
+        return None
+    has_free_joint = any(joint.kind == "free" for body in bodies for joint in body.joints)
+    parts: list[Array] = []
+    first = 0
+    for body in bodies:
+        if floating and not has_free_joint and body.parent is None:
+            parts.append(_make_base(body, metres))
+        for joint in body.joints:
+            part = qpos[first : first + WIDTHS[joint.kind]]
+            first += WIDTHS[joint.kind]
+            if joint.kind == "free":
+                if floating:
+                    parts += [metres * part[:3], _make_rotation(part[3:])]
+            elif joint.kind == "ball":
+                parts.append(_make_rotation(part))
+            else:
+                parts.append(metres * part if joint.kind == "slide" else part)
+    return np.concatenate(parts) if len(parts) > 0 else None
+
+
+def _choose_key(root: Element) -> Element | None:
+    """Return the key that is the robot's home; None if there is none or it cannot be told."""
+    keys = [
+        key
+        for keyframe in root.find_children("keyframe")
+        for key in keyframe.find_children("key")
+        if "qpos" in key.attributes
+    ]
+    names = [key.attributes.get("name", "").strip().casefold() for key in keys]
+    for home in HOME_NAMES:
+        for key, name in zip(keys, names, strict=True):
+            if name.startswith(home):
+                return key
+    return keys[0] if len(keys) == 1 else None
+
+
+def _make_base(body: MjcfBody, metres: float) -> Array:
+    """Return the coordinates of the joint that a body without one is given, at its place."""
+    if len(body.joints) > 0:  # these are placed, and what carries them is where the world is
+        return np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+    return np.concatenate([metres * body.p_parent_body, wxyz_from_matrix(body.R_parent_body)])
+
+
+def _make_rotation(wxyz: Array) -> Array:
+    """Return a quaternion; the one of no rotation for zeros, as MuJoCo has it."""
+    return wxyz if wxyz.any() else np.array([1.0, 0.0, 0.0, 0.0])

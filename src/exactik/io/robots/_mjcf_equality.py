@@ -17,29 +17,24 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from exactik._text import count_noun
-from exactik.functions import Constant, CoordinateFunction, Linear
-from exactik.functions import Polynomial as PolynomialFunction
-from exactik.io._xml import Element
-from exactik.io.robots._mjcf_bodies import Body
-from exactik.io.robots._mjcf_settings import DefaultClasses
+from exactik.io._element import Element
+from exactik.io.robots._mjcf_bodies import MjcfModel
 from exactik.io.robots._robot import RobotBuilder
 from exactik.model import Coupling
-
-__all__ = ["add_couplings"]
+from exactik.model.functions import Constant, CoordinateFunction, Linear
+from exactik.model.functions import Polynomial as PolynomialFunction
 
 LINEAR_POLYCOEF = (0.0, 1.0, 0.0, 0.0, 0.0)  # MuJoCo's default
 
 
-def add_couplings(
-    robot: RobotBuilder, root: Element, defaults: DefaultClasses, bodies: list[Body], metres: float
-) -> None:
+def add_couplings(robot: RobotBuilder, model: MjcfModel, metres: float) -> None:
     """Add the couplings of all active equalities to a robot whose bones are complete."""
-    refs = {joint.name: joint.ref for body in bodies for joint in body.joints}
-    tendons = _read_tendons(root)
+    refs = {joint.name: joint.ref for body in model.bodies for joint in body.joints}
+    tendons = _read_tendons(model.root)
     dropped: dict[str, list[Element]] = {}
-    for section in root.find_children("equality"):
+    for section in model.root.find_children("equality"):
         for element in section.children:
-            element = defaults.apply_to(element, None, "equality")
+            element = model.defaults.apply_to(element, None, "equality")
             if element.read_choice("active", "true", "true", "false") != "true":
                 continue
             if element.tag == "joint":

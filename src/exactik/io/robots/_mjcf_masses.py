@@ -25,18 +25,11 @@ from functools import partial
 import numpy as np
 
 from exactik.errors import FileError
-from exactik.io._xml import Element, read_xml
+from exactik.io._element import Element
+from exactik.io._xml import read_xml
 from exactik.io.meshes import read_mesh_file
-from exactik.io.robots._mjcf_bodies import Body, read_bodies
-from exactik.io.robots._mjcf_include import expand_includes
-from exactik.io.robots._mjcf_names import BoneNames
-from exactik.io.robots._mjcf_settings import (
-    Compiler,
-    DefaultClasses,
-    read_compiler,
-    read_defaults,
-)
-from exactik.io.robots._mjcf_shapes import (
+from exactik.io.robots._mjcf_bodies import MjcfBody, MjcfModel
+from exactik.io.robots._mjcf_geoms import (
     GeomShape,
     MeshAsset,
     find_asset_files,
@@ -46,8 +39,6 @@ from exactik.io.robots._mjcf_shapes import (
 )
 from exactik.model import BoneMass, LazyMasses
 from exactik.typing import Array, IntArray
-
-__all__ = ["find_masses", "measure_mesh"]
 
 DENSITY = 1000.0  # of a geom that states none [kg/m³]: MuJoCo's, of water
 MASS_GROUPS = (0.0, 5.0)  # MuJoCo's default of inertiagrouprange: all groups
@@ -89,23 +80,17 @@ def read_mass_settings(root: Element) -> MassSettings:
     return found
 
 
-def find_masses(
-    root: Element, bodies: list[Body], compiler: Compiler, defaults: DefaultClasses, metres: float
-) -> dict[str, BoneMass] | LazyMasses:
-    """Return the masses of bodies with names; to be worked out later where meshes are needed.
+def find_masses(model: MjcfModel, metres: float) -> dict[str, BoneMass] | LazyMasses:
+    """Return the masses of bodies; to be worked out later where meshes are needed.
 
     Args:
-        root: the element <mujoco>, without includes.
-        bodies: all of them.
-        compiler: settings of the file.
-        defaults: of its elements.
+        model: what the file says.
         metres: length of the file's unit [m].
     """
-    reader = _MassReader(root, compiler, defaults)
     try:
-        return reader.weigh(bodies, metres)
+        return _MassReader(model).weigh(metres)
     except _NeedsFilesError:
-        return LazyMasses(partial(read_masses, os.path.abspath(root.path), metres))
+        return LazyMasses(partial(read_masses, os.path.abspath(model.root.path), metres))
 
 
 def read_masses(path: str, metres: float) -> dict[str, BoneMass]:
@@ -114,13 +99,9 @@ def read_masses(path: str, metres: float) -> dict[str, BoneMass]:
     Raises:
         FileError: a mass is not known.
     """
-    root = read_xml(path)
-    expand_includes(root)
-    compiler, defaults = read_compiler(root), read_defaults(root)
-    bodies = read_bodies(root, compiler, defaults)
-    BoneNames(bodies)  # names those that have none
+    model = MjcfModel(read_xml(path))
     with np.errstate(over="ignore", invalid="ignore"):
-        return _MassReader(root, compiler, defaults, reads_files=True).weigh(bodies, metres)
+        return _MassReader(model, reads_files=True).weigh(metres)
 
 
 class _NeedsFilesError(Exception):
@@ -134,19 +115,17 @@ class _MassReader:
         reads_files: whether meshes may be read; else they raise `_NeedsFilesError`.
     """
 
-    def __init__(
-        self, root: Element, compiler: Compiler, defaults: DefaultClasses, reads_files: bool = False
-    ):
-        self.compiler, self.defaults, self.reads_files = compiler, defaults, reads_files
-        self.settings = read_mass_settings(root)
-        self.meshes, self.finder = list_assets(root, "mesh"), find_asset_files(root)
+    def __init__(self, model: MjcfModel, reads_files: bool = False):
+        self.model, self.reads_files = model, reads_files
+        self.settings = read_mass_settings(model.root)
+        self.meshes, self.finder = list_assets(model.root, "mesh"), find_asset_files(model.root)
         self._measured: dict[str, Measure] = {}
 
-    def weigh(self, bodies: list[Body], metres: float) -> dict[str, BoneMass]:
+    def weigh(self, metres: float) -> dict[str, BoneMass]:
         """Return the masses of bodies that have any."""
         settings = self.settings
         masses: dict[str, BoneMass] = {}
-        for body in bodies:
+        for body in self.model.bodies:
             mass, center = self._weigh_body(body)
             mass = max(mass, settings.smallest)
             if not (math.isfinite(mass) and np.isfinite(center).all()):
@@ -160,7 +139,7 @@ class _MassReader:
             return {b: entry._replace(mass=factor * entry.mass) for b, entry in masses.items()}
         return masses
 
-    def _weigh_body(self, body: Body) -> Measure:
+    def _weigh_body(self, body: MjcfBody) -> Measure:
         """Return mass [kg] and centre [unit of the file]."""
         settings = self.settings
         if settings.from_geom == "false" or (
@@ -171,7 +150,7 @@ class _MassReader:
             raise self._give_up(body.element, "its geoms are replicated, which is not read")
         total, moment = 0.0, np.zeros(3)
         for geom in body.geoms:
-            shape = read_shape(geom, self.compiler, self.defaults)
+            shape = read_shape(self.model, *geom)
             first, last = settings.groups
             if first <= int(shape.element.read_number("group", 0.0)) <= last:
                 mass, center = self._weigh_geom(shape)
@@ -201,7 +180,7 @@ class _MassReader:
         if not self.reads_files:
             raise _NeedsFilesError
         if shape.mesh not in self._measured:
-            asset = read_mesh_asset(self.meshes[shape.mesh], self.defaults)
+            asset = read_mesh_asset(self.meshes[shape.mesh], self.model.defaults)
             self._measured[shape.mesh] = self._measure_file(asset, is_shell)
         return self._measured[shape.mesh]
 

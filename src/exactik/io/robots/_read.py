@@ -13,9 +13,7 @@ from exactik.io._notes import Notes
 from exactik.io._units import metres_per
 from exactik.io.robots._robot import Robot
 from exactik.model import Skeleton
-from exactik.visuals import LazyVisuals, Visuals
-
-__all__ = ["read_robot", "read_robot_skeleton", "read_robot_visuals"]
+from exactik.model.visuals import LazyVisuals, Visuals
 
 Unit = str | float | None
 

@@ -16,14 +16,13 @@ import numpy as np
 
 from exactik._text import count_noun
 from exactik.errors import ExactikError, FileError
-from exactik.functions import Constant, CoordinateFunction, Linear, Polynomial
 from exactik.model import Bone, BoneMass, Coupling, Joint, LazyMasses, Skeleton
+from exactik.model.functions import Constant, CoordinateFunction, Linear, Polynomial
 from exactik.typing import Array
 
 if TYPE_CHECKING:
-    from exactik.io._xml import Element
+    from exactik.io._element import Element
 
-__all__ = ["NO_LIMIT", "JointPlace", "Robot", "RobotBuilder", "check_limits"]
 
 Interval = tuple[float, float]
 
@@ -35,7 +34,7 @@ parsers take no infinity. It fits single precision, and no robot is as large."""
 
 
 class JointPlace(NamedTuple):
-    """Where a joint of the file is in the skeleton.
+    """Where the coordinates of a file's joint are in those of the skeleton.
 
     Attributes:
         bone: the bone that it moves.

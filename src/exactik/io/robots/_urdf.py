@@ -23,14 +23,12 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik.functions import Constant, Linear
-from exactik.io._xml import Element
+from exactik.io._element import Element
 from exactik.io.robots._robot import NO_LIMIT, Robot, RobotBuilder, check_limits
 from exactik.model import BoneMass, Coupling, Joint
+from exactik.model.functions import Constant, Linear
 from exactik.spatial import axis_rotation, matrix_from_wxyz, rotation_taking_z_to
 from exactik.typing import Array
-
-__all__ = ["read_origin", "read_urdf"]
 
 JOINT_TYPES = ("fixed", "revolute", "continuous", "prismatic", "floating", "planar", "spherical")
 

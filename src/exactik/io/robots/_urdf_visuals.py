@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from exactik.errors import FileError
-from exactik.io._xml import Element
+from exactik.io._element import Element
 from exactik.io.meshes import MeshFinder, MeshLibrary
 from exactik.io.robots._urdf import read_origin
-from exactik.typing import Array
-from exactik.visuals import (
+from exactik.model.visuals import (
     Material,
     Mesh,
     Visuals,
@@ -18,8 +17,7 @@ from exactik.visuals import (
     make_cylinder,
     make_sphere,
 )
-
-__all__ = ["read_urdf_visuals"]
+from exactik.typing import Array
 
 
 def read_urdf_visuals(root: Element, metres: float) -> Visuals:

@@ -5,18 +5,20 @@ unchecked cells. Here a cell that is no number is refused with its line and colu
 rates and names that contradict the rows are noted.
 """
 
-from exactik.io.tables._coordinate_columns import (
+from exactik.io.tables._cells import estimate_rate, split_storage
+from exactik.io.tables._columns import (
     CoordinateColumn,
     compute_column,
     list_coordinate_columns,
 )
-from exactik.io.tables._csv import write_csv_angles, write_csv_markers, write_csv_motion
+from exactik.io.tables._csv import write_csv, write_csv_markers, write_csv_motion
 from exactik.io.tables._mot import (
     CoordinateTable,
     outline_mot,
     read_mot,
     read_mot_motion,
     write_mot,
+    write_storage,
 )
 from exactik.io.tables._trc import read_timed_trc, read_trc, write_trc
 from exactik.io.tables._tsv import read_tsv
@@ -25,6 +27,7 @@ __all__ = [
     "CoordinateColumn",
     "CoordinateTable",
     "compute_column",
+    "estimate_rate",
     "list_coordinate_columns",
     "outline_mot",
     "read_mot",
@@ -32,9 +35,11 @@ __all__ = [
     "read_timed_trc",
     "read_trc",
     "read_tsv",
-    "write_csv_angles",
+    "split_storage",
+    "write_csv",
     "write_csv_markers",
     "write_csv_motion",
     "write_mot",
+    "write_storage",
     "write_trc",
 ]

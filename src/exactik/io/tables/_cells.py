@@ -8,12 +8,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from exactik.io._files import make_unique
+from exactik.io._files import make_unique, read_text
 from exactik.io._notes import Notes
 from exactik.typing import Array
-
-__all__ = ["blank_missing", "estimate_rate", "make_marker_names", "parse_cell", "parse_row"]
-
 
 MAX_TIME = 1e12  # [s] beyond which doubles are too coarse to tell a rate
 MISSING_CELLS = ("", "nan", "-nan", "null", "none")
@@ -50,6 +47,22 @@ def parse_row(cells: Sequence[str], notes: Notes, line: int) -> list[float]:
             )
         values.append(value)
     return values
+
+
+def split_storage(path: str, notes: Notes, expected: str) -> tuple[list[str], int]:
+    """Return the lines of a .mot or .sto file, and the index of the one before the names."""
+    lines = read_text(path).split("\n")
+    end = next((i for i, line in enumerate(lines) if line.strip().lower() == "endheader"), None)
+    if end is None or end + 1 >= len(lines):
+        raise notes.error(f"no line endheader; expected {expected}")
+    return lines, end
+
+
+def compare_count(cell: str, count: int, what: str, notes: Notes) -> None:
+    """Note that a header states another number of rows or columns than the file has."""
+    stated = parse_cell(cell)
+    if stated is not None and stated == stated and int(stated) != count:
+        notes.flag_damage(f"the header states {int(stated)} {what}, the file has {count}")
 
 
 def make_marker_names(names: Iterable[str], notes: Notes) -> tuple[str, ...]:

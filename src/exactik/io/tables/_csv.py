@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
-from exactik.biomechanics import JointAngles
+from exactik.errors import UsageError
 from exactik.io._files import open_atomic
 from exactik.io._units import require_named_unit
-from exactik.io.tables._motion_columns import (
-    AngleColumns,
-    Column,
-    RotationColumns,
-    list_clinical_columns,
-    list_rotations,
-)
-from exactik.motion import Markers, Motion
+from exactik.io.tables._columns import AngleColumns, Column, list_clinical_columns
+from exactik.model import Skeleton
+from exactik.model.motion import Markers, Motion
+from exactik.spatial import exp_rotation, log_rotation, wxyz_from_matrix
+from exactik.typing import Array
 
-__all__ = ["write_csv_angles", "write_csv_markers", "write_csv_motion"]
+RotationColumns = Literal["coordinates", "wxyz", "swing-twist"]
+"""How the joints' rotations are written: as coordinates, as quaternions, as swing and twist."""
 
 
 def write_csv_markers(markers: Markers, path: str, length_unit: str | float = "m") -> None:
@@ -26,7 +26,7 @@ def write_csv_markers(markers: Markers, path: str, length_unit: str | float = "m
     unit, metres = require_named_unit(path, length_unit)
     names = [f"{name} {axis} [{unit}]" for name in markers.names for axis in "xyz"]
     rows = markers.positions.reshape(len(markers), len(names)) / metres
-    _write_rows(path, names, rows, markers.times, markers.first_frame)
+    write_csv(path, names, rows, markers.times, markers.first_frame)
 
 
 def write_csv_motion(
@@ -49,20 +49,20 @@ def write_csv_motion(
     if angles != "clinical":
         columns += _list_coordinates(motion, with_rotations=rotations == "coordinates")
         if rotations != "coordinates":
-            columns += list_rotations(motion, rotations)
+            columns += _list_rotations(motion, rotations)
     names = [f"{c.name} [{c.unit}]" if c.unit != "" else c.name for c in columns]
     rows = np.stack([c.values for c in columns], axis=1) if columns else np.empty((len(motion), 0))
-    _write_rows(path, names, rows, motion.times, motion.first_frame)
+    write_csv(path, names, rows, motion.times, motion.first_frame)
 
 
-def write_csv_angles(angles: JointAngles, path: str) -> None:
-    """Write frame, time [s], joint angles and their standard deviations [degrees]."""
-    names = [f"{name} [deg]" for name in angles.names]
-    rows = angles.degrees
-    if angles.sd is not None:
-        names += [f"sd {name} [deg]" for name in angles.names]
-        rows = np.concatenate([rows, np.degrees(angles.sd)], axis=1)
-    _write_rows(path, names, rows, angles.times, angles.first_frame)
+def write_csv(path: str, names: Sequence[str], rows: Array, times: Array, first_frame: int) -> None:
+    """Write frame, time [s] and columns of numbers, (T, n), with these names; NaN is left empty."""
+    with open_atomic(path) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["frame", "time [s]", *names])
+        for t, row in enumerate(rows.tolist()):
+            cells = ["" if x != x else repr(x) for x in row]
+            writer.writerow([first_frame + t, f"{times[t]:.9g}", *cells])
 
 
 def _list_coordinates(motion: Motion, with_rotations: bool) -> list[Column]:
@@ -79,12 +79,63 @@ def _list_coordinates(motion: Motion, with_rotations: bool) -> list[Column]:
     return [columns[index] for index in sorted(columns)]
 
 
-def _write_rows(
-    path: str, names: list[str], rows: np.ndarray, times: np.ndarray, first: int
-) -> None:
-    with open_atomic(path) as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["frame", "time [s]", *names])
-        for t, row in enumerate(rows.tolist()):
-            cells = ["" if x != x else repr(x) for x in row]
-            writer.writerow([first + t, f"{times[t]:.9g}", *cells])
+def _list_rotations(motion: Motion, rotations: RotationColumns) -> list[Column]:
+    """Return what each joint turns its bone by, against its place at rest in the parent.
+
+    Args:
+        motion: whose joints they are.
+        rotations: "wxyz": unit quaternions, "bone.w" to "bone.z", continuous in sign;
+            "swing-twist": "bone.twist" about the bone's long axis (towards its first child) and
+            before it "bone.swing_x" to "bone.swing_z", a rotation vector across that axis [rad].
+    """
+    if rotations not in ("wxyz", "swing-twist"):
+        raise UsageError(
+            f"rotations is {rotations!r}; expected 'coordinates', 'wxyz' or 'swing-twist'"
+        )
+    skeleton, pose = motion.skeleton, motion.forward()
+    columns: list[Column] = []
+    for k, bone in enumerate(skeleton.bones):
+        if not bone.joint.rotates:
+            continue
+        parent = int(skeleton.parents[k])
+        R_parent_bone = pose.rotations[:, k]
+        if parent >= 0:
+            R_parent_bone = np.swapaxes(pose.rotations[:, parent], 1, 2) @ R_parent_bone
+        pre, post = bone.constant_rotations
+        R_joint = pre.T @ R_parent_bone @ post.T
+        if rotations == "wxyz":
+            wxyz = _make_continuous(wxyz_from_matrix(R_joint))
+            columns += [Column(f"{bone.name}.{c}", "", wxyz[:, i]) for i, c in enumerate("wxyz")]
+        else:
+            columns += _split_swing_twist(bone.name, R_joint, post @ _find_long_axis(skeleton, k))
+    return columns
+
+
+def _make_continuous(wxyz: Array) -> Array:
+    """Return quaternions (T, 4) with signs that do not change from frame to frame."""
+    present = np.flatnonzero(np.isfinite(wxyz).all(axis=1))
+    steps = np.sum(wxyz[present[1:]] * wxyz[present[:-1]], axis=1)
+    wxyz = wxyz.copy()
+    wxyz[present[1:]] *= np.cumprod(np.where(steps < 0.0, -1.0, 1.0))[:, None]
+    return wxyz
+
+
+def _find_long_axis(skeleton: Skeleton, k: int) -> Array:
+    """Return the direction from a bone's joint to its first child's, else along its own offset."""
+    children = [bone.offset for bone in skeleton.bones if bone.parent == skeleton.bone_names[k]]
+    for offset in (*children, skeleton.bones[k].offset):
+        length = float(np.linalg.norm(offset))
+        if length > 0.0:
+            return np.array(offset) / length
+    return np.array([0.0, 0.0, 1.0])
+
+
+def _split_swing_twist(bone: str, R_joint: Array, axis: Array) -> list[Column]:
+    """Return swing and twist of rotations (T, 3, 3) = swing · twist about an axis (3,) [rad]."""
+    wxyz = wxyz_from_matrix(R_joint)
+    twist = 2.0 * np.arctan2(wxyz[:, 1:] @ axis, wxyz[:, 0])
+    swing = log_rotation(R_joint @ exp_rotation(-twist[:, None] * axis))
+    present = np.isfinite(twist)
+    twist[present] = np.unwrap(twist[present])
+    columns = [Column(f"{bone}.swing_{c}", "rad", swing[:, i]) for i, c in enumerate("xyz")]
+    return [*columns, Column(f"{bone}.twist", "rad", twist)]

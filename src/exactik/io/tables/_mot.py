@@ -6,27 +6,37 @@ nothing; translations are always in metres.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from exactik.biomechanics import ANGLE_NAMES
+from exactik._registry import find
 from exactik.errors import FileError
-from exactik.io._files import open_atomic, read_text
+from exactik.io._files import open_atomic
 from exactik.io._notes import Notes
 from exactik.io.formats import Outline
-from exactik.io.tables._cells import estimate_rate, parse_cell, parse_row
-from exactik.io.tables._coordinate_columns import (
+from exactik.io.tables._cells import compare_count, estimate_rate, parse_row, split_storage
+from exactik.io.tables._columns import (
+    AngleColumns,
+    Column,
     compute_column,
+    list_clinical_columns,
     list_coordinate_columns,
     match_columns,
 )
-from exactik.io.tables._motion_columns import AngleColumns, Column, list_clinical_columns
 from exactik.model import Skeleton
-from exactik.motion import Motion
+from exactik.model.motion import Motion
 from exactik.typing import Array
 
-__all__ = ["CoordinateTable", "outline_mot", "read_mot", "read_mot_motion", "write_mot"]
+UNITS = (
+    "",
+    "Units are S.I. units (second, meters, Newtons, ...)",
+    "If the header above contains a line with 'inDegrees', this indicates whether rotational "
+    "values are in degrees (yes) or radians (no).",
+    "",
+)
 
 
 class CoordinateTable(NamedTuple):
@@ -47,10 +57,7 @@ class CoordinateTable(NamedTuple):
 
 def read_mot(path: str, notes: Notes) -> CoordinateTable:
     """Return the columns of a .mot or .sto file."""
-    lines = read_text(path).split("\n")
-    end = next((i for i, line in enumerate(lines) if line.strip().lower() == "endheader"), None)
-    if end is None or end + 1 >= len(lines):
-        raise notes.error("no line endheader; expected a motion or storage of OpenSim")
+    lines, end = split_storage(path, notes, "a motion or storage of OpenSim")
     header = [line.strip() for line in lines[:end]]
     stated = next((x for x in header if x.lower().startswith("indegrees")), None)
     in_degrees = stated is None or stated.partition("=")[2].strip().lower() == "yes"
@@ -76,9 +83,8 @@ def read_mot(path: str, notes: Notes) -> CoordinateTable:
     table = np.array(rows).reshape(len(rows), len(names))
     for line in header:
         key, _, value = line.replace("=", " ").partition(" ")
-        count = parse_cell(value) if key.lower() in ("nrows", "datarows") else None
-        if count is not None and count == count and int(count) != len(rows):
-            notes.flag_damage(f"the header states {int(count)} rows, the file has {len(rows)}")
+        if key.lower() in ("nrows", "datarows"):
+            compare_count(value, len(rows), "rows", notes)
     return CoordinateTable(
         names=tuple(names[1:]), values=table[:, 1:], times=table[:, 0], in_degrees=in_degrees
     )
@@ -127,11 +133,8 @@ def read_mot_motion(
             scale = np.pi / 180.0 if table.in_degrees and column.is_angle else 1.0
             q[:, column.q_index] = table.values[:, number] * scale
     # Joint angles are what we write beside the coordinates; the pose does not need them.
-    unmatched = [
-        name
-        for number, name in enumerate(table.names)
-        if number not in matches and name not in ANGLE_NAMES
-    ]
+    others = {name for number, name in enumerate(table.names) if number not in matches}
+    unmatched = [name for name in table.names if name in others - find("ANGLE_NAMES")]
     if len(unmatched) > 0:
         shown = ", ".join(unmatched[:5])
         notes.remark(f"{len(unmatched)} columns match no dof and were left out: {shown}")
@@ -187,3 +190,42 @@ def _list_coordinates(motion: Motion, path: str) -> list[Column]:
         Column(column.name, "rad" if column.is_angle else "m", compute_column(skeleton, column, q))
         for column in list_coordinate_columns(skeleton)
     ]
+
+
+def write_storage(
+    path: str,
+    title: str,
+    times: Array,
+    names: Sequence[str],
+    values: Array,
+    *,
+    in_degrees: bool = False,
+    describe_units: bool = False,
+) -> None:
+    """Write columns of numbers over time; the folder is made if there is none.
+
+    Args:
+        path: .mot or .sto.
+        title: first line, "Coordinates" for a motion.
+        times: [s], (T,).
+        names: of the columns, (n,).
+        values: (T, n); numbers that are missing are written as nan.
+        in_degrees: what the header says about angles.
+        describe_units: whether the header has OpenSim's sentence about units.
+    """
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    header = [
+        title,
+        "version=1",
+        f"nRows={len(times)}",
+        f"nColumns={len(names) + 1}",
+        f"inDegrees={'yes' if in_degrees else 'no'}",
+    ]
+    if describe_units:
+        header.extend(UNITS)
+    header.extend(("endheader", "\t".join(("time", *names))))
+    with open_atomic(path) as file:
+        file.write("\n".join(header) + "\n")
+        for time, row in zip(times.tolist(), values.tolist(), strict=True):
+            # Ten digits after the point: a nanometre, and less than OpenSim's own rounding of 1e-8.
+            file.write("\t".join(f"{x:16.10f}" for x in (time, *row)) + "\n")

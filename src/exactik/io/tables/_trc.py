@@ -26,15 +26,14 @@ from exactik.io._notes import Notes
 from exactik.io._units import metres_per, require_named_unit
 from exactik.io.tables._cells import (
     blank_missing,
+    compare_count,
     estimate_rate,
     make_marker_names,
     parse_cell,
     parse_row,
 )
-from exactik.motion import Markers, Series
+from exactik.model.motion import Markers, Series
 from exactik.typing import Array
-
-__all__ = ["read_timed_trc", "read_trc", "write_trc"]
 
 AXES = ("X", "Y", "Z")
 # Cells of the table for each character of the file. One long row among many short ones would make
@@ -96,7 +95,8 @@ def read_timed_trc(
     }
     positions, names = positions[:, :named], names[:named]
     blank_missing(positions, zeros_are_missing)
-    _compare_counts(header, len(names), len(positions), notes)
+    compare_count(header.values.get("NumMarkers", ""), len(names), "markers", notes)
+    compare_count(header.values.get("NumFrames", ""), len(positions), "frames", notes)
     stated_rate = parse_cell(header.values.get("DataRate", ""))
     has_number = len(frame_numbers) > 0 and np.isfinite(frame_numbers[0])
     markers = Markers(
@@ -210,13 +210,6 @@ def _read_rows(lines: list[str], header: TrcHeader, notes: Notes) -> tuple[Array
         row.extend([math.nan] * (width - len(row)))
     table = np.array(rows, dtype=float).reshape(len(rows), width)
     return table[:, 0], table[:, 1], table[:, 2:].copy()
-
-
-def _compare_counts(header: TrcHeader, markers: int, frames: int, notes: Notes) -> None:
-    for key, count, what in (("NumMarkers", markers, "markers"), ("NumFrames", frames, "frames")):
-        stated = parse_cell(header.values.get(key, ""))
-        if stated is not None and stated == stated and int(stated) != count:
-            notes.flag_damage(f"the header states {int(stated)} {what}, the file has {count}")
 
 
 def write_trc(markers: Markers, path: str, length_unit: str | float = "mm") -> None:

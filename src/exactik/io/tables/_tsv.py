@@ -9,14 +9,13 @@ from exactik.io._notes import Notes
 from exactik.io._units import metres_per
 from exactik.io.tables._cells import (
     blank_missing,
+    compare_count,
     estimate_rate,
     make_marker_names,
     parse_cell,
     parse_row,
 )
-from exactik.motion import Markers
-
-__all__ = ["read_tsv"]
+from exactik.model.motion import Markers
 
 
 def read_tsv(
@@ -65,9 +64,7 @@ def read_tsv(
     positions = table[:, leading_columns:].reshape(len(rows), len(names), 3).copy()
     blank_missing(positions, zeros_are_missing)
     for key, count in (("NO_OF_FRAMES", len(rows)), ("NO_OF_MARKERS", len(names))):
-        stated = parse_cell((values.get(key) or [""])[0])
-        if stated is not None and stated == stated and int(stated) != count:
-            notes.flag_damage(f"the header states {int(stated)} for {key}, the file has {count}")
+        compare_count((values.get(key) or [""])[0], count, f"for {key}", notes)
     stated_rate = parse_cell((values.get("FREQUENCY") or [""])[0])
     times = table[:, 1] if has_heading else np.empty(0)
     first_frame = table[0, 0] if has_heading and len(rows) > 0 else 1.0

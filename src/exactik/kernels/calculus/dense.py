@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from exactik.compile import jit
 from exactik.kernels.calculus import sweeps
 from exactik.kernels.calculus.evaluate import sweep_driven_tree
-from exactik.kernels.calculus.sums import EXACT, SUMS_SIZE, clear_sums, sum_subtrees
 from exactik.kernels.calculus.workspace import SLOPE, update_kinematics
 from exactik.kernels.goals.coordinates import add_coordinate_curvature, write_coordinate_rows
+from exactik.kernels.goals.sums import EXACT, SUMS_SIZE, clear_sums, sum_subtrees
 from exactik.kernels.goals.terms import (
     add_local_model,
     local_derivatives,
@@ -24,7 +25,6 @@ from exactik.kernels.goals.terms import (
 )
 from exactik.kernels.tree.couplings import SOURCE
 from exactik.kernels.tree.packed import NONE
-from exactik.spatial import jit
 
 __all__ = [
     "begin_residual_curvature",

@@ -8,16 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from exactik.compile import jit, jit_forceinline
 from exactik.kernels.calculus.joint_blocks import multiply_joint_blocks
-from exactik.kernels.calculus.sums import (
-    EXACT,
-    GRADIENT,
-    SUMS_SIZE,
-    VALUE,
-    WRENCH_SIZE,
-    clear_sums,
-    sum_subtrees,
-)
 from exactik.kernels.calculus.sweeps import sweep_gradient, sweep_hessian, sweep_joint_blocks
 from exactik.kernels.calculus.workspace import (
     BEND,
@@ -28,6 +20,15 @@ from exactik.kernels.calculus.workspace import (
 )
 from exactik.kernels.goals.clouds import add_clouds
 from exactik.kernels.goals.coordinates import add_coordinates
+from exactik.kernels.goals.sums import (
+    EXACT,
+    GRADIENT,
+    SUMS_SIZE,
+    VALUE,
+    WRENCH_SIZE,
+    clear_sums,
+    sum_subtrees,
+)
 from exactik.kernels.goals.terms import (
     add_local_model,
     local_derivatives,
@@ -36,7 +37,6 @@ from exactik.kernels.goals.terms import (
 )
 from exactik.kernels.linear.articulated import JOINT_BLOCKS, WHOLE_ROWS
 from exactik.kernels.tree.couplings import reduce_gradient, reduce_hessian
-from exactik.spatial import jit, jit_forceinline
 
 __all__ = [
     "add_goals",

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from exactik.compile import jit
 from exactik.kernels.linear.six_vectors import add_scaled, dot, load, store
-from exactik.spatial import jit
 
 __all__ = ["multiply_joint_blocks", "quadratic_form"]
 

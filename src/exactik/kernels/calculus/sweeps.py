@@ -27,19 +27,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik.kernels.calculus.sums import EXACT, SUMS_SIZE
+from exactik.compile import jit, jit_forceinline
+from exactik.kernels.goals.sums import EXACT, SUMS_SIZE
 from exactik.kernels.linear.articulated import multiply_rows
 from exactik.kernels.linear.ltdl import pad_to_lanes
-from exactik.kernels.linear.octets import (
+from exactik.kernels.linear.six_vectors import dot, load
+from exactik.kernels.linear.vec8 import (
     make_octet,
     octet_entry,
     scale_octet,
     store_six,
 )
-from exactik.kernels.linear.six_vectors import dot, load
 from exactik.kernels.tree.custom import subtract_custom_curvature
 from exactik.kernels.tree.packed import AXES, CUSTOM, EXP_MAP, NO_ROTATION, QUATERNION
-from exactik.spatial import cross, exp_coefficients, jit, jit_forceinline, left_jacobian_derivative
+from exactik.spatial import cross, exp_coefficients, left_jacobian_derivative
 
 __all__ = ["sweep_gradient", "sweep_hessian", "sweep_joint_blocks"]
 
@@ -79,7 +80,7 @@ def momentum_columns(sums, k, order):
 
 @jit_forceinline
 def six_entries(x):
-    """Return the first six entries of an octet, apart."""
+    """Return the first six entries of an vec8, apart."""
     return (
         octet_entry(x, 0),
         octet_entry(x, 1),

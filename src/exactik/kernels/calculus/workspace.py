@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.kernels.calculus.sums import SUMS_SIZE
+from exactik.compile import jit, jit_forceinline
 from exactik.kernels.goals.clouds import Clouds
 from exactik.kernels.goals.coordinates import CoordinateGoals
+from exactik.kernels.goals.sums import SUMS_SIZE
 from exactik.kernels.goals.terms import Terms
 from exactik.kernels.linear.ltdl import LANES
 from exactik.kernels.tree.couplings import LEVEL, expand_coordinates
 from exactik.kernels.tree.fk import forward_kinematics, root_position
 from exactik.kernels.tree.packed import Tree
-from exactik.spatial import jit, jit_forceinline
 from exactik.typing import Array, IndexArray
 
 __all__ = [

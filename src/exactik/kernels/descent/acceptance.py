@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 
-from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, GRADIENT
+from exactik.compile import jit, jit_forceinline
 from exactik.kernels.descent.options import (
     COORDINATE_DESCENT,
     CURVATURE,
@@ -64,8 +64,8 @@ from exactik.kernels.descent.trials import (
     raise_damping,
     request_evaluation,
 )
+from exactik.kernels.goals.sums import EXACT, GAUSS_NEWTON, GRADIENT
 from exactik.kernels.linear.active_set import relative_projected_gradient, update_active_set
-from exactik.spatial import jit, jit_forceinline
 
 __all__ = ["MAX_UNRESOLVED_TRIALS", "accept_trial", "reject_trial"]
 

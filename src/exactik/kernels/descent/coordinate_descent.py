@@ -15,6 +15,7 @@ import math
 
 import numpy as np
 
+from exactik.compile import jit, jit_forceinline
 from exactik.kernels.descent.state import (
     COST,
     CURRENT_DOF,
@@ -25,7 +26,6 @@ from exactik.kernels.descent.state import (
     STEP_LARGEST_ENTRY,
     STEP_LENGTH,
 )
-from exactik.spatial import jit, jit_forceinline
 
 __all__ = ["minimise_over_angle", "propose_coordinate_step"]
 

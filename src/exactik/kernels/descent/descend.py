@@ -30,8 +30,8 @@ import math
 
 import numpy as np
 
+from exactik.compile import jit, jit_forceinline
 from exactik.kernels.calculus.evaluate import evaluate_in_layout
-from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, GRADIENT
 from exactik.kernels.descent.acceptance import (
     MAX_UNRESOLVED_TRIALS,
     accept_trial,
@@ -89,10 +89,10 @@ from exactik.kernels.descent.trials import (
     request_evaluation,
     write_trial,
 )
+from exactik.kernels.goals.sums import EXACT, GAUSS_NEWTON, GRADIENT
 from exactik.kernels.linear.active_set import relative_projected_gradient, update_active_set
 from exactik.kernels.linear.articulated import JOINT_BLOCKS, WHOLE_ROWS, JointPattern
 from exactik.kernels.linear.ltdl import AncestorPattern
-from exactik.spatial import jit, jit_forceinline
 
 __all__ = [
     "ITERATION_ROUNDING",

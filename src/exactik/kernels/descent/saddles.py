@@ -20,10 +20,10 @@ import math
 
 import numpy as np
 
+from exactik.compile import jit, jit_forceinline
 from exactik.kernels.linear.active_set import clear_step, copy_free_block
 from exactik.kernels.linear.articulated import eliminate_joints
 from exactik.kernels.linear.ltdl import factor
-from exactik.spatial import jit, jit_forceinline
 
 __all__ = [
     "FLAT_CURVATURE",

@@ -19,8 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from exactik.compile import jit, jit_nogil
 from exactik.kernels.calculus.evaluate import add_goals
-from exactik.kernels.calculus.sums import VALUE
+from exactik.kernels.calculus.goal_errors import are_goals_reached
 from exactik.kernels.calculus.workspace import update_kinematics_noinline
 from exactik.kernels.descent.cycle_counter import read_cycle_counter
 from exactik.kernels.descent.descend import UNTIL_ITS_END, run_descent
@@ -45,9 +46,8 @@ from exactik.kernels.descent.state import (
     start_descent,
 )
 from exactik.kernels.goals.coordinates import add_coordinates
-from exactik.kernels.goals.errors import are_goals_reached
+from exactik.kernels.goals.sums import VALUE
 from exactik.kernels.goals.targets import retarget
-from exactik.spatial import jit, jit_nogil
 from exactik.typing import Array
 
 __all__ = [

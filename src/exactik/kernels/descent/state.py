@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
+from exactik.compile import jit, jit_forceinline
 from exactik.kernels.calculus.workspace import aligned_zeros
 from exactik.kernels.descent.options import (
     CURVATURE,
@@ -41,8 +41,8 @@ from exactik.kernels.descent.options import (
     INITIAL_TRUST_RADIUS,
     LAYOUT,
 )
+from exactik.kernels.goals.sums import EXACT, GAUSS_NEWTON
 from exactik.kernels.tree.packed import Tree
-from exactik.spatial import jit, jit_forceinline
 from exactik.typing import Array, IntArray
 
 __all__ = [

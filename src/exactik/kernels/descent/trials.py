@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from exactik.compile import jit, jit_forceinline
 from exactik.kernels.calculus.joint_blocks import quadratic_form
-from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, GRADIENT
 from exactik.kernels.descent.options import (
     CURVATURE,
     DAMPED,
@@ -43,6 +43,8 @@ from exactik.kernels.descent.state import (
     STEP_NORM,
     TRUST_RADIUS,
 )
+from exactik.kernels.descent.trust_region import trust_region_step
+from exactik.kernels.goals.sums import EXACT, GAUSS_NEWTON, GRADIENT
 from exactik.kernels.linear.active_set import (
     box_step,
     clip_to_limits,
@@ -50,9 +52,7 @@ from exactik.kernels.linear.active_set import (
     update_active_set,
 )
 from exactik.kernels.linear.articulated import JOINT_BLOCKS
-from exactik.kernels.linear.trust_region import trust_region_step
 from exactik.kernels.tree.integrate import integrate
-from exactik.spatial import jit, jit_forceinline
 
 __all__ = [
     "MAX_STEP_ATTEMPTS",

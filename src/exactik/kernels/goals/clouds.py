@@ -30,7 +30,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.kernels.calculus.sums import (
+from exactik.compile import jit, jit_forceinline
+from exactik.kernels.goals.sums import (
     GAUSS_NEWTON,
     GRADIENT,
     VALUE,
@@ -40,7 +41,6 @@ from exactik.kernels.calculus.sums import (
     add_wrench,
 )
 from exactik.kernels.goals.terms import POSITION
-from exactik.spatial import jit, jit_forceinline
 from exactik.typing import Array, IndexArray
 
 __all__ = ["Clouds", "add_clouds", "reduce_to_clouds"]

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.kernels.calculus.sums import EXACT, GRADIENT, VALUE
+from exactik.compile import jit, jit_forceinline
+from exactik.kernels.goals.sums import EXACT, GRADIENT, VALUE
 from exactik.kernels.goals.terms import log_derivatives
 from exactik.kernels.tree.integrate import relative_rotation_vector
 from exactik.kernels.tree.packed import QUATERNION
-from exactik.spatial import jit, jit_forceinline
 from exactik.typing import Array, IndexArray
 
 __all__ = [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from exactik.compile import jit
 from exactik.kernels.goals.clouds import reduce_to_clouds
-from exactik.spatial import jit
 from exactik.typing import Array
 
 __all__ = ["Targets", "retarget"]

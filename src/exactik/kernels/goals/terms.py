@@ -31,14 +31,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.kernels.calculus.sums import (
+from exactik.compile import jit, jit_forceinline
+from exactik.kernels.goals.sums import (
     EXACT,
     GRADIENT,
     add_coupling,
     add_matrix,
     add_wrench,
 )
-from exactik.spatial import cross, jit, jit_forceinline, log_coefficients, log_vector
+from exactik.spatial import cross, log_coefficients, log_vector
 from exactik.typing import Array, IndexArray
 
 __all__ = [

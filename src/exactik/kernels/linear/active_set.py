@@ -17,6 +17,7 @@ import math
 
 import numpy as np
 
+from exactik.compile import jit, jit_forceinline
 from exactik.kernels.linear.articulated import (
     JOINT_BLOCKS,
     eliminate_joints,
@@ -24,7 +25,6 @@ from exactik.kernels.linear.articulated import (
     substitute_joints,
 )
 from exactik.kernels.linear.ltdl import factor, solve
-from exactik.spatial import jit, jit_forceinline
 
 __all__ = [
     "MAX_ROUNDS",

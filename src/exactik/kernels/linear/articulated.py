@@ -30,10 +30,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.kernels.linear.octets import (
-    add_octets,
+from exactik.compile import jit, jit_forceinline
+from exactik.kernels.linear.vec8 import (
     add_scaled_octet,
-    dot_octets,
+    add_vec8,
+    dot_vec8,
     load_octet,
     load_six,
     make_octet,
@@ -42,7 +43,6 @@ from exactik.kernels.linear.octets import (
     scale_octet,
     store_octet,
 )
-from exactik.spatial import jit, jit_forceinline
 from exactik.typing import IndexArray
 
 __all__ = [
@@ -83,7 +83,7 @@ def multiply_rows(rows, S, i):
     first = add_scaled_octet(scale_octet(S[i, 0], rows[0]), S[i, 1], rows[1])
     second = add_scaled_octet(scale_octet(S[i, 3], rows[3]), S[i, 4], rows[4])
     first = add_scaled_octet(first, S[i, 2], rows[2])
-    return add_octets(first, add_scaled_octet(second, S[i, 5], rows[5]))
+    return add_vec8(first, add_scaled_octet(second, S[i, 5], rows[5]))
 
 
 @jit_forceinline
@@ -151,16 +151,16 @@ def eliminate_three(first, count, depth, rows, S, P, g, H, damping, descent):
     i, j, k = first, first + 1, first + 2
     y, u_i = start_dof(rows, S, P, g, i)
     s_i = load_six(S, i)
-    B_ii = H[i, depth] + damping * scale[i] - dot_octets(s_i, y)
+    B_ii = H[i, depth] + damping * scale[i] - dot_vec8(s_i, y)
     if count > 1:
         y, u_j = start_dof(rows, S, P, g, j)
         s_j = load_six(S, j)
-        B_ji = H[j, depth] - dot_octets(s_i, y)
-        B_jj = H[j, depth + 1] + damping * scale[j] - dot_octets(s_j, y)
+        B_ji = H[j, depth] - dot_vec8(s_i, y)
+        B_jj = H[j, depth + 1] + damping * scale[j] - dot_vec8(s_j, y)
         if count > 2:
             y, u_k = start_dof(rows, S, P, g, k)
-            B_ki, B_kj = H[k, depth] - dot_octets(s_i, y), H[k, depth + 1] - dot_octets(s_j, y)
-            B_kk = H[k, depth + 2] + damping * scale[k] - dot_octets(load_six(S, k), y)
+            B_ki, B_kj = H[k, depth] - dot_vec8(s_i, y), H[k, depth + 1] - dot_vec8(s_j, y)
+            B_kk = H[k, depth + 2] + damping * scale[k] - dot_vec8(load_six(S, k), y)
             rows, w, inverse, smallest = absorb_dof(rows, k, u_k, B_kk, descent)
             L[k, depth], L[k, depth + 1] = B_ki * inverse, B_kj * inverse
             B_ii -= B_ki * inverse * B_ki
@@ -186,7 +186,7 @@ def eliminate_any(first, count, depth, rows, S, P, g, H, damping, descent):
         y, u = start_dof(rows, S, P, g, i)
         store_octet(U, i, u)
         for b in range(a + 1):
-            L[i, depth + b] = H[i, depth + b] - dot_octets(load_six(S, first + b), y)
+            L[i, depth + b] = H[i, depth + b] - dot_vec8(load_six(S, first + b), y)
         L[i, depth + a] += damping * descent.scale[i]
     for a in range(count - 1, -1, -1):
         i = first + a
@@ -237,12 +237,12 @@ def eliminate_joints(joints, S, P, g, H, damping, descent):
         if np.int64(joints.last_child[parent]) != k:  # not the first to come here
             above = load_absorbed(A, parent)
             rows = (
-                add_octets(rows[0], above[0]),
-                add_octets(rows[1], above[1]),
-                add_octets(rows[2], above[2]),
-                add_octets(rows[3], above[3]),
-                add_octets(rows[4], above[4]),
-                add_octets(rows[5], above[5]),
+                add_vec8(rows[0], above[0]),
+                add_vec8(rows[1], above[1]),
+                add_vec8(rows[2], above[2]),
+                add_vec8(rows[3], above[3]),
+                add_vec8(rows[4], above[4]),
+                add_vec8(rows[5], above[5]),
             )
         store_absorbed(A, parent, rows)
     return smallest
@@ -264,13 +264,13 @@ def reduce_right_side(joints, S, descent):
         shift, parent = np.int64(joints.depth[k]) - first, np.int64(joints.parent[k])
         wrench = load_octet(wrenches, k)
         for i in range(first, end):
-            U[i, LAST] = rhs[i] - dot_octets(load_six(S, i), wrench)
+            U[i, LAST] = rhs[i] - dot_vec8(load_six(S, i), wrench)
         for i in range(end - 1, first - 1, -1):
             for j in range(first, i):
                 U[j, LAST] -= L[i, j + shift] * U[i, LAST]
             t = U[i, LAST] * descent.inverse_pivot[i]
             wrench = add_scaled_octet(wrench, t, load_six(U, i))
-        store_octet(wrenches, parent, add_octets(load_octet(wrenches, parent), wrench))
+        store_octet(wrenches, parent, add_vec8(load_octet(wrenches, parent), wrench))
 
 
 @jit_forceinline
@@ -285,7 +285,7 @@ def substitute_joints(joints, S, descent):
         twist = above
         for i in range(first, end):
             if descent.active_set[i] == 0.0:
-                x[i] = -dot_octets(load_octet(U, i), above) * descent.inverse_pivot[i]
+                x[i] = -dot_vec8(load_octet(U, i), above) * descent.inverse_pivot[i]
                 for j in range(first, i):
                     x[i] -= L[i, j + shift] * x[j]
             twist = add_scaled_octet(twist, x[i], load_six(S, i))

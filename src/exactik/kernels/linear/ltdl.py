@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.spatial import jit, jit_forceinline
+from exactik.compile import jit, jit_forceinline
 from exactik.typing import IndexArray
 
 __all__ = ["LANES", "AncestorPattern", "factor", "pad_to_lanes", "solve"]

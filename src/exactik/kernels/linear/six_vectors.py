@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exactik.spatial import jit_forceinline
+from exactik.compile import jit_forceinline
 
 __all__ = ["add_scaled", "dot", "load", "store"]
 

@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from exactik.compile import jit, jit_forceinline
 from exactik.kernels.linear.six_vectors import add_scaled, dot, load, store
 from exactik.kernels.tree.packed import Tree
-from exactik.spatial import jit, jit_forceinline
 from exactik.typing import Array
 
 __all__ = ["VarianceScratch", "compute_variances", "new_variance_scratch"]

@@ -14,8 +14,8 @@ import math
 
 import numpy as np
 
+from exactik.compile import jit_nogil
 from exactik.kernels.recording.error_bars import compute_variance, eliminate_frame
-from exactik.spatial import jit_nogil
 
 __all__ = ["estimate_combination_deviations"]
 

@@ -14,10 +14,11 @@ import math
 
 import numpy as np
 
+from exactik.compile import jit, jit_forceinline, jit_nogil
 from exactik.kernels.calculus.evaluate import evaluate_in_layout
 from exactik.kernels.calculus.joint_blocks import quadratic_form
-from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
 from exactik.kernels.goals.clouds import reduce_to_clouds
+from exactik.kernels.goals.sums import EXACT, GAUSS_NEWTON
 from exactik.kernels.linear.active_set import (
     copy_free_block,
     multiply_ancestor_rows,
@@ -34,7 +35,6 @@ from exactik.kernels.linear.articulated import (
 from exactik.kernels.linear.ltdl import AncestorPattern, factor, solve
 from exactik.kernels.linear.variances import compute_variances
 from exactik.kernels.recording.frames import set_frame
-from exactik.spatial import jit, jit_forceinline, jit_nogil
 
 __all__ = [
     "check_convexity",

@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from exactik.compile import jit
 from exactik.kernels.calculus.evaluate import add_goals
-from exactik.kernels.calculus.sums import VALUE
 from exactik.kernels.calculus.workspace import update_kinematics_noinline
 from exactik.kernels.descent.descend import UNTIL_ITS_END, run_descent
 from exactik.kernels.descent.results import (
@@ -43,8 +43,8 @@ from exactik.kernels.descent.state import (
 )
 from exactik.kernels.goals.clouds import reduce_to_clouds
 from exactik.kernels.goals.coordinates import add_coordinates
+from exactik.kernels.goals.sums import VALUE
 from exactik.kernels.tree.fk import root_position
-from exactik.spatial import jit
 from exactik.typing import Array
 
 __all__ = [

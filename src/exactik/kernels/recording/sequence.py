@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from exactik.compile import jit, jit_nogil
 from exactik.kernels.calculus.evaluate import evaluate
 from exactik.kernels.calculus.workspace import update_kinematics_noinline
 from exactik.kernels.descent.results import RESULT_COST
@@ -24,7 +25,6 @@ from exactik.kernels.recording.frames import (
     solve_frame,
 )
 from exactik.kernels.tree.integrate import difference, integrate
-from exactik.spatial import jit, jit_nogil
 
 __all__ = [
     "NEAR_COST_RATIO",

@@ -22,9 +22,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from exactik.compile import jit, jit_forceinline
 from exactik.kernels.tree.couplings import SOURCE
 from exactik.kernels.tree.packed import CUSTOM, NONE
-from exactik.spatial import cross, jit, jit_forceinline, log_vector
+from exactik.spatial import cross, log_vector
 from exactik.typing import Array, IndexArray, IntArray
 
 __all__ = [

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from exactik.compile import jit
 from exactik.kernels.linear.ltdl import factor, pad_to_lanes
 from exactik.kernels.smoothing.accelerations import (
     find_source,
@@ -26,7 +27,6 @@ from exactik.kernels.smoothing.accelerations import (
     project,
 )
 from exactik.kernels.tree.couplings import LEVEL, PARENT
-from exactik.spatial import jit
 
 __all__ = ["factor_frame", "solve_transposed", "solve_unit"]
 

@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from exactik.compile import jit_nogil
 from exactik.kernels.calculus.evaluate import evaluate
-from exactik.kernels.calculus.sums import VALUE
 from exactik.kernels.calculus.workspace import SLOPE
+from exactik.kernels.goals.sums import VALUE
 from exactik.kernels.recording.frames import set_frame
 from exactik.kernels.smoothing.accelerations import add_accelerations
 from exactik.kernels.tree.packed import Tree
-from exactik.spatial import jit_nogil
 from exactik.typing import Array
 
 __all__ = ["SequenceWorkspace", "evaluate_sequence", "new_sequence_workspace"]

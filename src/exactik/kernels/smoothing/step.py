@@ -18,12 +18,12 @@ from __future__ import annotations
 
 import math
 
+from exactik.compile import jit, jit_forceinline, jit_nogil
 from exactik.kernels.linear.active_set import update_active_set
 from exactik.kernels.linear.ltdl import AncestorPattern
 from exactik.kernels.smoothing.accelerations import multiply_accelerations
 from exactik.kernels.smoothing.coordinates import factor_frame, solve_transposed, solve_unit
 from exactik.kernels.smoothing.variances import add_variances
-from exactik.spatial import jit, jit_forceinline, jit_nogil
 
 __all__ = ["compute_sequence_step"]
 

@@ -14,11 +14,11 @@ import math
 
 import numpy as np
 
+from exactik.compile import jit, jit_nogil
 from exactik.kernels.linear.active_set import update_active_set
 from exactik.kernels.linear.ltdl import AncestorPattern
 from exactik.kernels.smoothing.accelerations import project
 from exactik.kernels.smoothing.coordinates import factor_frame
-from exactik.spatial import jit, jit_nogil
 
 __all__ = ["add_variances", "estimate_variances"]
 

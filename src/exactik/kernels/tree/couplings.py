@@ -22,9 +22,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from exactik.compile import jit
 from exactik.kernels.tree.functions import evaluate_function
 from exactik.kernels.tree.packed import NONE
-from exactik.spatial import jit
 
 __all__ = [
     "FROM",

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from exactik.compile import jit
 from exactik.kernels.tree.frames import (
     load_frame,
     multiply_map,
@@ -24,7 +25,7 @@ from exactik.kernels.tree.frames import (
     multiply_vector,
 )
 from exactik.kernels.tree.functions import evaluate_function
-from exactik.spatial import cross, jit, sincos_of
+from exactik.spatial import cross, sincos_of
 
 __all__ = [
     "CONSTANT",

@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
+from exactik.compile import jit, jit_nogil
 from exactik.kernels.tree.couplings import is_coupled
 from exactik.kernels.tree.packed import AXES, EXP_MAP, QUATERNION, SWING_TWIST
-from exactik.spatial import jit, jit_nogil
 
 __all__ = ["to_nearest_equivalent", "unwrap_coordinates"]
 

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from exactik.compile import jit, jit_forceinline
 from exactik.kernels.tree.custom import custom_shift, move_custom_joint
 from exactik.kernels.tree.frames import (
     frame_axis,
@@ -37,7 +38,7 @@ from exactik.kernels.tree.frames import (
     write_turn_twist,
 )
 from exactik.kernels.tree.packed import AXES, CUSTOM, EXP_MAP, NO_ROTATION, QUATERNION
-from exactik.spatial import exp_coefficients, jit, jit_forceinline, sincos
+from exactik.spatial import exp_coefficients, sincos
 
 __all__ = ["forward_kinematics", "forward_kinematics_batch", "root_position"]
 

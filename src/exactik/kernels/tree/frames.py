@@ -5,7 +5,7 @@ In registers that is four times faster than turning it in memory.
 
 from __future__ import annotations
 
-from exactik.spatial import jit_forceinline
+from exactik.compile import jit_forceinline
 
 __all__ = [
     "frame_axis",

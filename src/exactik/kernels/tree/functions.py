@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from exactik.spatial import jit
+from exactik.compile import jit
 
 __all__ = ["PIECES", "POLYNOMIAL", "SINE", "evaluate_function", "evaluate_function_batch"]
 

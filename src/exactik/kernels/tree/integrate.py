@@ -10,8 +10,9 @@ import math
 
 import numpy as np
 
+from exactik.compile import jit
 from exactik.kernels.tree.packed import EXP_MAP, QUATERNION, SWING_TWIST
-from exactik.spatial import exp_coefficients, jit
+from exactik.spatial import exp_coefficients
 
 __all__ = [
     "difference",

@@ -52,9 +52,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from exactik.compile import jit
 from exactik.kernels.tree.custom import NO_AXIS, SHIFTS, axis_motion
 from exactik.kernels.tree.packed import AXES, CUSTOM, NO_ROTATION, QUATERNION, SWING_TWIST
-from exactik.spatial import cross, exp_coefficients, jit
+from exactik.spatial import cross, exp_coefficients
 from exactik.typing import Array
 
 __all__ = [

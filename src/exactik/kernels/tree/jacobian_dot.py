@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from exactik.compile import jit
 from exactik.kernels.tree.custom import (
     NO_AXIS,
     SHIFTS,
@@ -50,7 +51,7 @@ from exactik.kernels.tree.jacobian import (
     write_column,
 )
 from exactik.kernels.tree.packed import AXES, CUSTOM, EXP_MAP, QUATERNION, SWING_TWIST
-from exactik.spatial import cross, exp_coefficients, jit, left_jacobian_derivative
+from exactik.spatial import cross, exp_coefficients, left_jacobian_derivative
 
 __all__ = ["jacobian_dot", "propagate_velocity", "unit_velocity_jacobian"]
 

@@ -7,9 +7,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from exactik.visuals import LazyVisuals, Material, Mesh, Skin, Visuals
-
-__all__ = ["load_body", "make_lazy_body"]
+from exactik.model.visuals import LazyVisuals, Material, Mesh, Skin, Visuals
 
 MIRROR_Y = np.diag([1.0, -1.0, 1.0, 1.0])
 

@@ -14,8 +14,6 @@ from exactik.model._bone import Bone
 from exactik.model.joints import Joint
 from exactik.typing import Array
 
-__all__ = ["BoneRow", "Point", "make_bone", "make_both_sides", "mirror_markers"]
-
 Point = tuple[float, float, float]
 BoneRow = tuple[str, str, Point, str, tuple[tuple[float, float], ...]]
 """Name, parent, joint centre in the parent's frame [m], axes outermost first, limits [degrees]."""

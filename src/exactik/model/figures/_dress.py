@@ -7,8 +7,6 @@ from exactik.model.figures._hand import hand
 from exactik.model.figures._human import human
 from exactik.model.figures._quadruped import quadruped
 
-__all__ = ["dress"]
-
 
 def dress(skeleton: Skeleton) -> Skeleton:
     """Return a skeleton with the look of the built-in figure whose bones it has.

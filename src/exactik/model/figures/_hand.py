@@ -23,8 +23,6 @@ from exactik.model.joints import Joint
 from exactik.spatial import axis_rotation
 from exactik.typing import Array
 
-__all__ = ["hand"]
-
 # Finger, its knuckle in the palm [m], slant about x [degrees], lengths of its three bones [m].
 _FINGERS: tuple[tuple[str, Point, float, Point], ...] = (
     ("index", (0, 0.026, 0.092), -6.0, (0.042, 0.025, 0.021)),

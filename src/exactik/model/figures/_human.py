@@ -34,8 +34,6 @@ from exactik.model.figures._human_masses import make_human_masses
 from exactik.model.joints import Joint
 from exactik.spatial import axis_rotation
 
-__all__ = ["human"]
-
 _STATURE = 1.75
 _HIP_HEIGHT = 0.530
 _ARM_SLOPE = np.radians(45.0)

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from exactik.model._mass import BoneMass
 
-__all__ = ["make_human_masses"]
-
 BODY_MASS = 73.0  # [kg] of de Leva's men; the centre of mass does not depend on it
 # Bone → share of the mass [%], centre in its frame as fractions of stature. Axes as of the figure:
 # x forward, y left (outwards along a left arm), z up.

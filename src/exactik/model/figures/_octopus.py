@@ -21,8 +21,6 @@ from exactik.model.figures._bone_tables import Point
 from exactik.model.joints import Joint
 from exactik.spatial import axis_rotation
 
-__all__ = ["octopus"]
-
 _ARMS = 8
 _HEAD = 0.167  # [m] height
 _RIM = 0.05  # [m] where arms begin, from the middle

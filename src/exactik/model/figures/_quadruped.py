@@ -22,8 +22,6 @@ from exactik.model.figures._bone_tables import (
 )
 from exactik.model.joints import Joint
 
-__all__ = ["quadruped"]
-
 _PELVIS: Point = (-0.27, 0.0, 0.56)
 
 _MIDDLE: tuple[BoneRow, ...] = (

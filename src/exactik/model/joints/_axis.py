@@ -10,9 +10,7 @@ from numpy.typing import ArrayLike
 
 from exactik._arrays import is_number, require_shape
 from exactik.errors import ModelError
-from exactik.functions import Constant, CoordinateFunction, Linear
-
-__all__ = ["JointAxis", "as_joint_axes", "check_axis", "find_coordinates"]
+from exactik.model.functions import Constant, CoordinateFunction, Linear
 
 UNIT_VECTORS = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 UNIT_TOLERANCE = 1e-6
@@ -68,7 +66,7 @@ class JointAxis:
             if not is_number(function):
                 raise ModelError(
                     f"the function of an axis is {function!r}; expected a number, None or one of "
-                    "exactik.functions"
+                    "exactik.model.functions"
                 )
             function = Constant(function)
         names = (coordinates,) if isinstance(coordinates, str) else tuple(coordinates)

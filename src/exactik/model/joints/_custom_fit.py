@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exactik.functions import Linear
+from exactik.model.functions import Linear
 from exactik.spatial import log_rotation
 from exactik.typing import Array
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from exactik.model.joints._axis import JointAxis
     from exactik.model.joints._joint import Joint
 
-__all__ = ["fit_coordinates"]
 
 MAX_STEPS = 50  # of Gauss–Newton; quadratic near the end, so that more change nothing
 CONVERGED_STEP = 1e-14  # [rad or m], of all coordinates: rounding

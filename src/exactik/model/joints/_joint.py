@@ -30,13 +30,11 @@ from numpy.typing import ArrayLike
 
 from exactik._arrays import as_floats, is_number
 from exactik.errors import ModelError, NonFiniteError, ShapeError
-from exactik.functions import Scaled
 from exactik.kernels.tree.packed import NO_ROTATION
+from exactik.model.functions import Scaled
 from exactik.model.joints._axis import JointAxis, as_joint_axes, check_axis, find_coordinates
 from exactik.model.joints._kinds import JOINT_KINDS, UNIT_AXES
 from exactik.typing import Array
-
-__all__ = ["EULER_ORDERS", "Joint"]
 
 EULER_ORDERS = tuple("XYX XZX YXY YZY ZXZ ZYZ XYZ XZY YXZ YZX ZXY ZYX".split())
 _BALL_KINDS = ("quaternion", "exp_map", "swing_twist")  # that `Joint.free` takes by their names
@@ -244,7 +242,7 @@ class Joint:
 
     @property
     def rotation_part(self) -> Joint:
-        """The joint that turns: the one inside a free joint, else the joint itself."""
+        """The joint that turns: the one after shifts, as in a free joint, else the joint itself."""
         return self.rotation if self.rotation is not None else self
 
     @property

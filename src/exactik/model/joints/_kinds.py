@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from exactik.errors import ModelError
-from exactik.functions import Linear
 from exactik.kernels.tree import packed
+from exactik.model.functions import Linear
 from exactik.model.joints._axis import UNIT_VECTORS, JointAxis
 from exactik.model.joints._custom_fit import fit_coordinates
 from exactik.spatial import (
@@ -45,7 +45,6 @@ from exactik.typing import Array
 if TYPE_CHECKING:
     from exactik.model.joints._joint import Joint
 
-__all__ = ["JOINT_KINDS", "UNIT_AXES", "JointKind"]
 
 Axis = tuple[float, float, float]
 
@@ -274,31 +273,40 @@ class _Quaternion(JointKind):
         return wxyz_from_matrix(rotation)
 
 
-class _Free(_Translation):
-    """A translation, then the joint `joint.rotation`, whose rotation code is packed."""
-
-    name = "free"
+class _ShiftAndTurn(JointKind):
+    """Shifts, then the joint `joint.rotation`, whose rotation code is packed."""
 
     def dof_names(self, joint: Joint) -> tuple[str, ...]:
         assert joint.rotation is not None
-        return ("tx", "ty", "tz", *joint.rotation.dof_names)
-
-    def moves_freely(self, joint: Joint) -> bool:
-        return True
+        letters = {axis: letter for letter, axis in UNIT_AXES.items()}
+        shifts = ("t" + letters[axis] for axis in self.shift_axes(joint))
+        return (*shifts, *joint.rotation.dof_names)
 
     def periodic_dofs(self, joint: Joint) -> tuple[int, ...]:
         assert joint.rotation is not None
-        return tuple(3 + dof for dof in joint.rotation.periodic_dofs)
+        count = len(self.shift_axes(joint))
+        return tuple(count + dof for dof in joint.rotation.periodic_dofs)
 
     def inverse(self, joint: Joint) -> Joint:
         raise ModelError(
-            "the inverse of its free joint turns before it shifts, and no joint does that"
+            f"the inverse of its {self.name} joint turns before it shifts, and no joint does that"
         )
 
     def coordinates_for(self, joint: Joint, shift: Array, rotation: Array) -> Array:
         assert joint.rotation is not None
-        turning = replace(joint.rotation, limits=joint.limits[3:])
-        return np.concatenate([shift, turning.coordinates_for(shift, rotation)], axis=-1)
+        axes = np.array(self.shift_axes(joint))
+        turning = replace(joint.rotation, limits=joint.limits[len(axes) :])
+        return np.concatenate([shift @ axes.T, turning.coordinates_for(shift, rotation)], axis=-1)
+
+
+class _Free(_ShiftAndTurn):
+    name = "free"
+
+    def shift_axes(self, joint: Joint) -> tuple[Axis, ...]:
+        return tuple(UNIT_AXES.values())
+
+    def moves_freely(self, joint: Joint) -> bool:
+        return True
 
 
 class _Screw(JointKind):

@@ -7,20 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exactik.errors import ModelError
+from exactik.anatomy import SIDES, Anatomy
 from exactik.model import Skeleton
-from exactik.retargeting.body._anatomy import SIDES, Anatomy
 from exactik.spatial import skew
 from exactik.typing import Array
-
-__all__ = [
-    "BodyFigure",
-    "SourceBody",
-    "find_up_direction",
-    "make_unit",
-    "measure_standing",
-    "rotation_between",
-]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,31 +93,6 @@ class SourceBody:
         return self.positions[:, thighs].mean(axis=1)
 
 
-def find_up_direction(anatomy: Anatomy, positions: Array) -> Array:
-    """Return the mean direction from the ankles to the chest, (3,), of poses (n, n_bones, 3)."""
-    skeleton, parts = anatomy.skeleton, anatomy.parts
-    top = skeleton.bone_index(parts.get("head", parts.get("chest", parts["pelvis"])).bone)
-    ankles = [skeleton.bone_index(parts[f"{side}_foot"].bone) for side in SIDES]
-    along = (positions[:, top] - positions[:, ankles].mean(axis=1)).mean(axis=0)
-    return make_unit(along, f"{skeleton.name!r} has its head at its feet")
-
-
-def measure_standing(anatomy: Anatomy, positions: Array) -> Array:
-    """Return how much bodies stand, from −1 to 1, (n,), of poses (n, n_bones, 3).
-
-    1 for legs straight opposite to the trunk; below 0 it is no pose of a body that stands or lies.
-    """
-    skeleton, parts = anatomy.skeleton, anatomy.parts
-    top = parts.get("head", parts.get("chest", parts["pelvis"])).bone
-    hips = [skeleton.bone_index(parts[f"{side}_thigh"].start) for side in SIDES]
-    ankles = [skeleton.bone_index(parts[f"{side}_foot"].bone) for side in SIDES]
-    trunk = positions[:, None, skeleton.bone_index(top)] - positions[:, hips]
-    legs = positions[:, hips] - positions[:, ankles]
-    lengths = np.linalg.norm(trunk, axis=2) * np.linalg.norm(legs, axis=2)
-    cosines = np.einsum("nsi,nsi->ns", trunk, legs) / np.maximum(lengths, 1e-12)
-    return cosines.min(axis=1)
-
-
 def rotation_between(a: Array, b: Array) -> Array:
     """Return the shortest rotation that takes unit vectors a to b; (…, 3) → (…, 3, 3).
 
@@ -142,10 +107,3 @@ def rotation_between(a: Array, b: Array) -> Array:
     axis = axis / np.maximum(np.linalg.norm(axis, axis=-1, keepdims=True), 1e-12)
     half = 2.0 * axis[..., :, None] * axis[..., None, :] - np.eye(3)
     return np.where(opposite, half, regular)
-
-
-def make_unit(vector: Array, fault: str) -> Array:
-    length = float(np.linalg.norm(vector))
-    if not length > 1e-9:
-        raise ModelError(fault)
-    return vector / length

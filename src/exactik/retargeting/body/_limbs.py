@@ -7,24 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from exactik.anatomy import LIMB_PARTS
 from exactik.model import Skeleton
-from exactik.retargeting.body._anatomy import ARM_PARTS, LEG_PARTS
 from exactik.retargeting.body._figure import BodyFigure
 from exactik.typing import BoolArray
-
-__all__ = [
-    "LIMBS",
-    "Limb",
-    "find_bones_below",
-    "find_limb",
-    "find_limb_dofs",
-    "find_moving_coordinates",
-    "find_other_bones",
-    "find_root_dofs",
-    "find_stretching_dofs",
-]
-
-LIMBS = ("left_arm", "right_arm", "left_leg", "right_leg")
 
 
 class Limb(NamedTuple):
@@ -45,7 +31,7 @@ def find_limb(figure: BodyFigure, name: str) -> Limb:
     """Return "left_arm", "right_leg", …: its parts, what carries it, and all of its bones."""
     side, kind = name.split("_")
     skeleton, parts = figure.skeleton, figure.anatomy.parts
-    names = [f"{side}_{part}" for part in (ARM_PARTS if kind == "arm" else LEG_PARTS)]
+    names = [f"{side}_{part}" for part in LIMB_PARTS[name]]
     body = figure.bone_of(figure.chest if kind == "arm" else "pelvis")
     if kind == "arm" and f"{side}_clavicle" in parts:
         body = parts[f"{side}_clavicle"].bone

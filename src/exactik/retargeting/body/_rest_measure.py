@@ -17,17 +17,18 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from exactik.errors import ModelError
-from exactik.retargeting.body._anatomy import ARM_PARTS, LEG_PARTS, SIDES, Anatomy
-from exactik.retargeting.body._figure import (
-    BodyFigure,
+from exactik.anatomy import (
+    ARM_PARTS,
+    LEG_PARTS,
+    SIDES,
+    Anatomy,
+    find_left_direction,
     find_up_direction,
     make_unit,
-    rotation_between,
 )
+from exactik.errors import ModelError
+from exactik.retargeting.body._figure import BodyFigure, rotation_between
 from exactik.typing import Array
-
-__all__ = ["make_body_figure"]
 
 UPRIGHT_COSINE = 0.8
 """Cosine of the angle, 37°, within which a body's long axis is taken for one of the world's axes:
@@ -66,8 +67,7 @@ class _RestMeasure:
         axis = int(np.argmax(np.abs(up)))
         if abs(up[axis]) > UPRIGHT_COSINE:
             up = np.eye(3)[axis] * np.sign(up[axis])
-        pairs = [("left_thigh", "right_thigh"), ("left_upper_arm", "right_upper_arm")]
-        left = np.sum([self.start(a) - self.start(b) for a, b in pairs], axis=0)
+        left = find_left_direction(self.anatomy, self.positions)
         left = make_unit(
             left - (left @ up) * up, f"{self.skeleton.name!r} has left and right at once"
         )

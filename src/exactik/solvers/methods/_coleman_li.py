@@ -24,12 +24,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.solvers._view import Place, View
+from exactik.solvers._view import Iterate, View
 from exactik.solvers.methods._two_metric import SNAP_DISTANCE
 from exactik.typing import Array, BoolArray
-
-__all__ = ["ScaledModel", "find_length_to_sphere", "make_model", "release_from_limits"]
-
 
 # How far a dof is moved off its limit, as a share of its range, or of 1 rad or m if that is less.
 RELEASE_DISTANCE = 1e-3
@@ -136,17 +133,17 @@ def find_length_to_sphere(start: Array, s: Array, radius: float) -> float:
     return float(-c / (b + root) if b > 0.0 else (root - b) / a)
 
 
-def make_model(view: View, place: Place) -> ScaledModel:
+def make_model(view: View, iterate: Iterate) -> ScaledModel:
     """Return ψ at a place."""
-    low, high = view.room(place.q)
-    g, strength = place.gradient, view.strength
+    low, high = view.room(iterate.q)
+    g, strength = iterate.gradient, view.strength
     gap = np.where(g < 0.0, high, -low)
     limited = np.isfinite(gap)
     gap = np.where(limited, gap, 1.0)
-    free = ~place.held & (gap > 0.0)
+    free = ~iterate.active & (gap > 0.0)
     scale, extra = strength * np.sqrt(gap), np.where(limited, strength**2 * np.abs(g), 0.0)
-    away = float(np.abs(gap * g)[free].max(initial=0.0)) / max(place.cost, 1e-300)
-    H = view.hessian(place) * np.outer(scale, scale) + np.diag(extra)
+    away = float(np.abs(gap * g)[free].max(initial=0.0)) / max(iterate.cost, 1e-300)
+    H = view.hessian(iterate) * np.outer(scale, scale) + np.diag(extra)
     return ScaledModel(
         gradient=(scale * g)[free],
         hessian=H[np.ix_(free, free)],
@@ -159,16 +156,16 @@ def make_model(view: View, place: Place) -> ScaledModel:
     )
 
 
-def release_from_limits(view: View, place: Place) -> Place:
+def release_from_limits(view: View, iterate: Iterate) -> Iterate:
     """Return the place with the dofs moved inside that are on a limit which g pulls them off."""
-    low, high = view.room(place.q)
+    low, high = view.room(iterate.q)
     width = np.minimum(high - low, 1.0)
     off = np.where(low == 0.0, width, np.where(high == 0.0, -width, 0.0))
-    off = np.where(place.held, 0.0, off)
+    off = np.where(iterate.active, 0.0, off)
     share = RELEASE_DISTANCE
     while off.any() and share > SNAP_DISTANCE**2:
-        trial = view.at(view.move(place.q, share * off))
-        if trial.cost < place.cost:
+        trial = view.at(view.move(iterate.q, share * off))
+        if trial.cost < iterate.cost:
             return trial
         share *= 0.1
-    return place
+    return iterate

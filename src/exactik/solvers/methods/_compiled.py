@@ -8,7 +8,6 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from exactik.errors import UsageError
-from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
 from exactik.kernels.descent.options import (
     COORDINATE_DESCENT,
     CURVATURE,
@@ -30,16 +29,14 @@ from exactik.kernels.descent.options import (
     TRY_DETOUR,
 )
 from exactik.kernels.descent.state import STEP_LENGTH, TRUST_RADIUS
-from exactik.problem import Problem
+from exactik.problem import EXACT, GAUSS_NEWTON, Problem
 from exactik.solvers._method import CompiledMethod
 from exactik.typing import Array
-
-__all__ = ["CCD", "Auto", "GaussNewton", "LevenbergMarquardt", "Newton", "ProjectedGradient"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Auto(CompiledMethod):
-    """The default: damped Newton with exact curvature, that finds its way around limits.
+    """Damped Newton with exact curvature and a detour around limits; the default.
 
     Attributes:
         initial_damping: μ of the first step, relative to the curvature.

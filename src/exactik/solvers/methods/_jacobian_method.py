@@ -30,12 +30,9 @@ import numpy as np
 from exactik.errors import UsageError
 from exactik.problem import Problem
 from exactik.solvers._method import PythonMethod
-from exactik.solvers._view import Place, View
+from exactik.solvers._view import Iterate, View
 from exactik.solvers.methods._line_search import COST_ROUNDING
 from exactik.typing import Array, BoolArray
-
-__all__ = ["SAFE_STEP_SHARE", "JacobianMethod", "JacobianStepper"]
-
 
 SAFE_STEP_SHARE = 0.1  # share of the safe step's promised fall below which it is taken instead
 MAX_HALVINGS = 30  # a step 1e-9 times as long either lowers the cost or drowns in rounding
@@ -88,38 +85,38 @@ class JacobianStepper:
         """Return y, (n,), of the displacement e, (m,), and JS, (m, n), the columns `free` (nv,)."""
         raise NotImplementedError
 
-    def step(self, place: Place) -> Place | None:
+    def step(self, iterate: Iterate) -> Iterate | None:
         """Return the next place, or None where no step is found."""
-        d = self.compute_step(place)
-        return None if d is None else self.take_step(place, d)
+        d = self.compute_step(iterate)
+        return None if d is None else self.take_step(iterate, d)
 
     # --- the step
 
-    def compute_step(self, place: Place) -> Array | None:
+    def compute_step(self, iterate: Iterate) -> Array | None:
         """Return the clamped step d, (nv,); None if a step down is asked for and there is none."""
-        e, J = self.view.rows(place)
-        clamped, scaled = self.shorten_displacements(place, e)
+        e, J = self.view.rows(iterate)
+        clamped, scaled = self.shorten_displacements(iterate, e)
         d, cut = self.solve_in_limits(
-            place, J, self.limit_shortfall(place, J, clamped), self.resolves
+            iterate, J, self.limit_shortfall(iterate, J, clamped), self.resolves
         )
         if self.method.safeguard:
             safe = d
             if cut or clamped is not scaled:
-                scaled = self.limit_shortfall(place, J, scaled)
-                safe, _ = self.solve_in_limits(place, J, scaled, False)
-            promise = float(place.gradient @ safe)
+                scaled = self.limit_shortfall(iterate, J, scaled)
+                safe, _ = self.solve_in_limits(iterate, J, scaled, False)
+            promise = float(iterate.gradient @ safe)
             if not promise < 0.0:
                 return None
-            if place.gradient @ d > SAFE_STEP_SHARE * promise:
+            if iterate.gradient @ d > SAFE_STEP_SHARE * promise:
                 d = safe
-        return self.limit_deviation(place, self.limit_step(d))
+        return self.limit_deviation(iterate, self.limit_step(d))
 
-    def shorten_displacements(self, place: Place, e: Array) -> tuple[Array, Array]:
+    def shorten_displacements(self, iterate: Iterate, e: Array) -> tuple[Array, Array]:
         """Return e with each goal clamped; and scaled as a whole, which never points uphill."""
         max_length = self.method.max_displacement
         if max_length is None:
             return e, e
-        r, root = self.view.problem.residual(place.q), self.view.root_weight
+        r, root = self.view.problem.residual(iterate.q), self.view.root_weight
         share = np.ones_like(r)
         for rows, width in self.goal_rows:
             length = longest_part(r[rows], width)
@@ -127,26 +124,26 @@ class JacobianStepper:
         clamped = share * e if root.ndim == 1 else root @ (share * r)
         return clamped, share.min() * e
 
-    def limit_shortfall(self, place: Place, J: Array, e: Array) -> Array:
+    def limit_shortfall(self, iterate: Iterate, J: Array, e: Array) -> Array:
         """Return e shortened until its step leaves no more of any goal than is allowed."""
         allowed, problem = self.method.max_shortfall, self.view.problem
         if allowed is None:
             return e
-        d = self.solve_free(J, e, ~place.held)
-        remaining = problem.residual(place.q) - problem.jacobian(place.q) @ d
+        d = self.solve_free(J, e, ~iterate.active)
+        remaining = problem.residual(iterate.q) - problem.jacobian(iterate.q) @ d
         return e * (allowed / max(allowed, self.measure_longest_part(remaining)))
 
     def solve_in_limits(
-        self, place: Place, J: Array, e: Array, resolve: bool
+        self, iterate: Iterate, J: Array, e: Array, resolve: bool
     ) -> tuple[Array, bool]:
         """Return d, (nv,), inside the limits, and whether they changed it.
 
         If not `resolve`, limits count that are reached already; `View.move` cuts off the rest.
         """
-        low, high = self.view.room(place.q)
+        low, high = self.view.room(iterate.q)
         if not resolve:
             low, high = np.where(low < 0.0, -np.inf, 0.0), np.where(high > 0.0, np.inf, 0.0)
-        free, d, cut = ~place.held, np.zeros(self.view.nv), False
+        free, d, cut = ~iterate.active, np.zeros(self.view.nv), False
         while free.any():  # each round but the last holds one dof more
             d[free] = self.solve_free(J, e - J[:, ~free] @ d[~free], free)[free]
             outside = free & ((d < low) | (d > high))
@@ -172,16 +169,16 @@ class JacobianStepper:
             return d
         return d * (max_entry / max(max_entry, np.abs(d).max(initial=0.0)))
 
-    def limit_deviation(self, place: Place, d: Array) -> Array:
+    def limit_deviation(self, iterate: Iterate, d: Array) -> Array:
         """Return d halved until the linear model tells the residual there well enough."""
         allowed, problem = self.method.max_deviation, self.view.problem
         if allowed is None:
             return d
-        r, J = problem.residual(place.q), problem.jacobian(place.q)
+        r, J = problem.residual(iterate.q), problem.jacobian(iterate.q)
         for _ in range(MAX_HALVINGS):
-            q = self.view.move(place.q, d)
+            q = self.view.move(iterate.q, d)
             self.view.evaluations += 1
-            model = r - J @ self.view.moved(q, place.q)
+            model = r - J @ self.view.moved(q, iterate.q)
             if self.measure_longest_part(problem.residual(q) - model) <= allowed:
                 break
             d = 0.5 * d
@@ -191,20 +188,20 @@ class JacobianStepper:
         """Return the length of the longest part of any goal [m or rad]."""
         return max((longest_part(r[rows], width) for rows, width in self.goal_rows), default=0.0)
 
-    def take_step(self, place: Place, d: Array) -> Place | None:
+    def take_step(self, iterate: Iterate, d: Array) -> Iterate | None:
         """Return the place d leads to, halved where the cost rises; None if it always does."""
         for halvings in range(MAX_HALVINGS if self.method.safeguard else 1):
             share = 0.5**halvings
             self.control = share * self.unit
-            q = self.view.move(place.q, share * d)
+            q = self.view.move(iterate.q, share * d)
             trial = self.view.at(q)
             if not self.method.safeguard:  # a diverging method ends where numbers do
                 return trial if np.isfinite(trial.cost) else None
-            if trial.cost < place.cost:
+            if trial.cost < iterate.cost:
                 return trial
-            promise = float(place.gradient @ self.view.moved(q, place.q))
-            if abs(promise) <= COST_ROUNDING * place.cost:
-                return trial if promise < 0.0 and trial.slope < place.slope else None
+            promise = float(iterate.gradient @ self.view.moved(q, iterate.q))
+            if abs(promise) <= COST_ROUNDING * iterate.cost:
+                return trial if promise < 0.0 and trial.is_flatter_than(iterate) else None
         return None
 
 

@@ -21,8 +21,6 @@ from exactik.solvers._view import View
 from exactik.solvers.methods._jacobian_method import JacobianMethod, JacobianStepper
 from exactik.typing import Array, BoolArray
 
-__all__ = ["JacobianTranspose"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class JacobianTranspose(JacobianMethod):

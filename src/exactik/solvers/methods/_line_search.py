@@ -6,12 +6,9 @@ import math
 
 import numpy as np
 
-from exactik.solvers._view import Place, View
+from exactik.solvers._view import Iterate, View
 from exactik.solvers.methods._two_metric import JUST_BEYOND
 from exactik.typing import Array
-
-__all__ = ["find_length_to_limit", "limit_turn", "search_armijo", "search_wolfe"]
-
 
 SUFFICIENT_DECREASE = 1e-4  # share of the fall that the slope promises (Armijo)
 MIN_STEP_LENGTH = 1e-16
@@ -21,8 +18,8 @@ COST_ROUNDING = 1e-14  # of the cost
 
 
 def search_armijo(
-    view: View, place: Place, direction: Array, length: float
-) -> tuple[Place | None, float]:
+    view: View, iterate: Iterate, direction: Array, length: float
+) -> tuple[Iterate | None, float]:
     """Return the accepted place, or None, and the length τ that led to it.
 
     Accepts where cost ≤ old + 1e-4 g·(step really made) and that step goes down; where the promised
@@ -30,27 +27,27 @@ def search_armijo(
 
     Args:
         view: the problem.
-        place: where to start.
+        iterate: where to start.
         direction: d, (nv,) [rad or m].
         length: first τ to try.
     """
     while length >= MIN_STEP_LENGTH:
-        q = view.move(place.q, length * direction)
-        step = view.moved(q, place.q)
-        promise = float(place.gradient @ step)
+        q = view.move(iterate.q, length * direction)
+        step = view.moved(q, iterate.q)
+        promise = float(iterate.gradient @ step)
         if promise < 0.0:
             trial = view.at(q)
-            if -promise <= COST_ROUNDING * place.cost:
-                return (trial, length) if trial.slope < place.slope else (None, length)
-            if trial.cost <= place.cost + SUFFICIENT_DECREASE * promise:
+            if -promise <= COST_ROUNDING * iterate.cost:
+                return (trial, length) if trial.is_flatter_than(iterate) else (None, length)
+            if trial.cost <= iterate.cost + SUFFICIENT_DECREASE * promise:
                 return trial, length
         length *= 0.5
     return None, length
 
 
-def find_length_to_limit(view: View, place: Place, d: Array) -> float:
+def find_length_to_limit(view: View, iterate: Iterate, d: Array) -> float:
     """Return the τ at which q ⊕ τ d has just met a limit."""
-    low, high = view.room(place.q)
+    low, high = view.room(iterate.q)
     moving = d != 0.0
     room = np.where(d < 0.0, low, high)[moving] / d[moving]
     return JUST_BEYOND * float(room.min(initial=np.inf))
@@ -61,22 +58,24 @@ def limit_turn(view: View, d: Array, max_turn: float) -> float:
     return max_turn / max(max_turn, float(np.abs(view.box.is_rotation * d).max(initial=0.0)))
 
 
-def search_wolfe(view: View, place: Place, d: Array, length: float) -> tuple[Place | None, float]:
+def search_wolfe(
+    view: View, iterate: Iterate, d: Array, length: float
+) -> tuple[Iterate | None, float]:
     """Return a place along q ⊕ τ d where the strong Wolfe conditions hold, or None, and its τ.
 
     [a, b] brackets such a τ: at a the cost has fallen enough and still falls steeply, at b it has
     not, or it rises. Within rounding of the first cost the slope alone decides. A trial that would
     meet a limit is cut off there and accepted if the cost has fallen enough.
     """
-    steep, limit = float(place.gradient @ d), find_length_to_limit(view, place, d)
-    a, cost_a, slope_a, best = 0.0, place.cost, steep, None
+    steep, limit = float(iterate.gradient @ d), find_length_to_limit(view, iterate, d)
+    a, cost_a, slope_a, best = 0.0, iterate.cost, steep, None
     b, cost_b, slope_b = math.inf, 0.0, 0.0
     for _ in range(MAX_WOLFE_TRIALS):
-        trial = view.at(view.move(place.q, length * d))
+        trial = view.at(view.move(iterate.q, length * d))
         slope = float(trial.gradient @ d)
         level = abs(slope) <= -MAX_REMAINING_SLOPE * steep
-        fell = trial.cost <= place.cost + SUFFICIENT_DECREASE * length * steep
-        if level and (fell or trial.cost <= place.cost * (1.0 + COST_ROUNDING)):
+        fell = trial.cost <= iterate.cost + SUFFICIENT_DECREASE * length * steep
+        if level and (fell or trial.cost <= iterate.cost * (1.0 + COST_ROUNDING)):
             return trial, length
         if fell and slope < 0.0:
             a, cost_a, slope_a, best = length, trial.cost, slope, trial

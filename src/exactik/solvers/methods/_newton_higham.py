@@ -22,7 +22,7 @@ from typing import ClassVar
 import numpy as np
 
 from exactik.solvers._method import PythonMethod
-from exactik.solvers._view import Place, View
+from exactik.solvers._view import Iterate, View
 from exactik.solvers.methods._line_search import search_armijo
 from exactik.solvers.methods._two_metric import (
     clip_to_limits,
@@ -31,9 +31,6 @@ from exactik.solvers.methods._two_metric import (
     snap_to_limits,
 )
 from exactik.typing import Array, BoolArray
-
-__all__ = ["NewtonHigham"]
-
 
 MAX_TURN = 0.1  # [rad] with 1 rad, markers on a human figure took twice as many steps
 
@@ -61,20 +58,20 @@ class _HighamStepper:
         self.view, self.floor = view, floor
         self.control = 1.0
 
-    def step(self, place: Place) -> Place | None:
+    def step(self, iterate: Iterate) -> Iterate | None:
         view, strength = self.view, self.view.strength
-        H = view.hessian(place) * np.outer(strength, strength)
+        H = view.hessian(iterate) * np.outer(strength, strength)
         curve = np.abs(np.diag(H))
         curve = np.maximum(curve, max(self.floor * float(curve.max(initial=0.0)), 1e-300))
         diagonal = strength**2 / curve
-        outer = find_blocked_dofs(view, place, diagonal)
+        outer = find_blocked_dofs(view, iterate, diagonal)
 
         def newton(free: BoolArray) -> Array:
-            return self.newton(H, strength * place.gradient, free)
+            return self.newton(H, strength * iterate.gradient, free)
 
-        d = compute_open_step(view, place, ~outer, newton)
-        d = np.where(outer, clip_to_limits(view, place, -diagonal * place.gradient), d)
-        following, self.control = search_armijo(view, place, d, 1.0)
+        d = compute_open_step(view, iterate, ~outer, newton)
+        d = np.where(outer, clip_to_limits(view, iterate, -diagonal * iterate.gradient), d)
+        following, self.control = search_armijo(view, iterate, d, 1.0)
         return None if following is None else snap_to_limits(view, following)
 
     def newton(self, H: Array, g: Array, free: BoolArray) -> Array:

@@ -35,7 +35,7 @@ import numpy as np
 
 from exactik.errors import UsageError
 from exactik.solvers._method import PythonMethod
-from exactik.solvers._view import Place, View
+from exactik.solvers._view import Iterate, View
 from exactik.solvers.methods._coleman_li import (
     ScaledModel,
     find_length_to_sphere,
@@ -44,9 +44,6 @@ from exactik.solvers.methods._coleman_li import (
 )
 from exactik.solvers.methods._two_metric import snap_to_limits
 from exactik.typing import Array
-
-__all__ = ["NewtonPCG"]
-
 
 GOOD_RATIO, EDGE_SHARE, POOR_RATIO = 0.75, 0.9, 0.25  # ρ and |ŝ|/Δ, the usual ones of trust regions
 MIN_STEP_SHARE = 0.5  # share of a step; a dof that stops it before is held
@@ -90,31 +87,32 @@ class _PCGStepper:
         self.view, self.method = view, method
         self.control = method.initial_radius  # Δ
 
-    def step(self, place: Place) -> Place | None:
-        start = release_from_limits(self.view, place)
+    def step(self, iterate: Iterate) -> Iterate | None:
+        start = release_from_limits(self.view, iterate)
         following = self.search(start)
         if following is None:
-            following = start if start.cost < place.cost else None
+            following = start if start.cost < iterate.cost else None
         return None if following is None else snap_to_limits(self.view, following)
 
-    def search(self, place: Place) -> Place | None:
+    def search(self, iterate: Iterate) -> Iterate | None:
         """Return a lower place, the first that a shrinking region leads to."""
-        full_model = make_model(self.view, place)
+        full_model = make_model(self.view, iterate)
         while self.control > MIN_RADIUS and len(full_model.gradient) > 0:
-            model, s = self.propose(full_model, min(self.method.epsilon, math.sqrt(place.slope)))
-            trial = self.view.at(self.view.move(place.q, model.unscale(s)))
+            remaining = math.sqrt(iterate.projected_gradient)
+            model, s = self.propose(full_model, min(self.method.epsilon, remaining))
+            trial = self.view.at(self.view.move(iterate.q, model.unscale(s)))
             predicted, size = -model.evaluate(s), float(np.linalg.norm(s))
-            if predicted <= COST_ROUNDING * place.cost:
-                alike = trial.cost <= place.cost * (1.0 + COST_ROUNDING)
-                return trial if alike and trial.slope < place.slope else None
+            if predicted <= COST_ROUNDING * iterate.cost:
+                alike = trial.cost <= iterate.cost * (1.0 + COST_ROUNDING)
+                return trial if alike and trial.is_flatter_than(iterate) else None
             ratio = (
-                place.cost - trial.cost - 0.5 * float(s @ (model.limit_curvature * s))
+                iterate.cost - trial.cost - 0.5 * float(s @ (model.limit_curvature * s))
             ) / predicted
             if ratio <= POOR_RATIO:
                 self.control = 0.25 * min(size, self.control)
             elif ratio >= GOOD_RATIO and size >= EDGE_SHARE * self.control:
                 self.control *= 2.0
-            if trial.cost < place.cost:
+            if trial.cost < iterate.cost:
                 return trial
         return None
 

@@ -13,10 +13,8 @@ from typing import ClassVar
 import numpy as np
 
 from exactik.solvers._method import PythonMethod
-from exactik.solvers._view import Place, View
+from exactik.solvers._view import Iterate, View
 from exactik.solvers.methods._line_search import search_armijo
-
-__all__ = ["ProjectedCG"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,22 +38,22 @@ class _CGStepper:
         self.control = 1.0  # length of the last step
         self.direction = np.zeros(view.nv)
         self.gradient = np.zeros(view.nv)  # the last one, zero for held dofs
-        self.held = np.ones(view.nv, bool)
+        self.active = np.ones(view.nv, bool)
         self.age = 0
 
-    def step(self, place: Place) -> Place | None:
+    def step(self, iterate: Iterate) -> Iterate | None:
         metric = self.view.strength**2
-        g = place.free_gradient
+        g = iterate.free_gradient
         old = float(self.gradient @ (metric * self.gradient))
-        fresh = self.age == 0 or not np.array_equal(place.held, self.held) or old == 0.0
+        fresh = self.age == 0 or not np.array_equal(iterate.active, self.active) or old == 0.0
         beta = 0.0 if fresh else max(0.0, float(g @ (metric * (g - self.gradient))) / old)
-        d = -metric * g + beta * np.where(place.held, 0.0, self.direction)
+        d = -metric * g + beta * np.where(iterate.active, 0.0, self.direction)
         if d @ g >= -1e-10 * np.linalg.norm(d) * np.linalg.norm(g):
             d, beta = -metric * g, 0.0
-        self.gradient, self.held, self.direction = g, place.held, d
+        self.gradient, self.active, self.direction = g, iterate.active, d
         self.age = 0 if self.age >= self.view.nv else self.age + 1
-        following, length = search_armijo(self.view, place, d, min(2.0 * self.control, 1e6))
+        following, length = search_armijo(self.view, iterate, d, min(2.0 * self.control, 1e6))
         if following is None and beta > 0.0:
-            following, length = search_armijo(self.view, place, -metric * g, 1.0)
+            following, length = search_armijo(self.view, iterate, -metric * g, 1.0)
         self.control = length
         return following

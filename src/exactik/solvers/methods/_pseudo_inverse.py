@@ -27,12 +27,9 @@ from numpy.typing import ArrayLike
 
 from exactik._arrays import require_shape
 from exactik.errors import UsageError
-from exactik.solvers._view import Place, View
+from exactik.solvers._view import Iterate, View
 from exactik.solvers.methods._jacobian_method import JacobianMethod, JacobianStepper
 from exactik.typing import Array, BoolArray
-
-__all__ = ["PseudoInverse", "invert_by_qr", "invert_by_svd"]
-
 
 # Share of the reduction of the cost that the secondary goal may undo by its second order.
 MAX_UNDONE_SHARE = 0.5
@@ -91,23 +88,23 @@ class _PseudoInverseStepper(JacobianStepper):
         pull = self.pull[free]
         return y + pull - B @ (B.T @ pull)
 
-    def step(self, place: Place) -> Place | None:
+    def step(self, iterate: Iterate) -> Iterate | None:
         if self.rest is None:
-            return super().step(place)
-        full_pull = self.gain * self.view.strength * self.view.moved(self.rest, place.q)
+            return super().step(iterate)
+        full_pull = self.gain * self.view.strength * self.view.moved(self.rest, iterate.q)
         if not self.method.safeguard:
             self.pull = full_pull
-            return super().step(place)
+            return super().step(iterate)
         self.pull = np.zeros(self.view.nv)
-        alone = super().step(place)
+        alone = super().step(iterate)
         if alone is None:
             return None
-        max_cost = alone.cost + MAX_UNDONE_SHARE * (place.cost - alone.cost)
+        max_cost = alone.cost + MAX_UNDONE_SHARE * (iterate.cost - alone.cost)
         for attempt in range(MAX_PULLS):
             self.pull = 0.25**attempt * full_pull
-            d = self.compute_step(place)
+            d = self.compute_step(iterate)
             if d is not None:
-                combined = self.view.at(self.view.move(place.q, self.control * d))
+                combined = self.view.at(self.view.move(iterate.q, self.control * d))
                 if combined.cost <= max_cost:
                     return combined
         return alone

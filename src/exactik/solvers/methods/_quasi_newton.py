@@ -46,7 +46,7 @@ import numpy as np
 
 from exactik.errors import UsageError
 from exactik.solvers._method import PythonMethod
-from exactik.solvers._view import Place, View
+from exactik.solvers._view import Iterate, View
 from exactik.solvers.methods._line_search import (
     find_length_to_limit,
     limit_turn,
@@ -60,9 +60,6 @@ from exactik.solvers.methods._two_metric import (
     snap_to_limits,
 )
 from exactik.typing import Array, BoolArray
-
-__all__ = ["BFGS", "InverseHessian", "QuasiNewtonStepper"]
-
 
 MAX_FIRST_TURN = 0.1  # [rad] of any dof, while curvature is unknown
 MAX_TURN = 1.0  # [rad] of any dof, afterwards
@@ -99,8 +96,8 @@ class InverseHessian(Protocol):
 class BFGS(PythonMethod):
     """BFGS with two-metric projection at the limits.
 
-    Superlinear at best, and the gradients of a nearly flat valley teach it little: the default
-    tolerance is looser than that of the Newton methods.
+    Superlinear at best, and slow in nearly flat valleys: the default tolerance is looser than that
+    of the Newton methods.
     """
 
     name: ClassVar[str] = "bfgs"
@@ -109,10 +106,10 @@ class BFGS(PythonMethod):
 
     def stepper(self, view: View) -> QuasiNewtonStepper:
         """Return a fresh stepper."""
-        return QuasiNewtonStepper(view, _DenseInverse(view.nv))
+        return QuasiNewtonStepper(view, DenseInverse(view.nv))
 
 
-class _DenseInverse:
+class DenseInverse:
     """The matrix B itself, (nv, nv)."""
 
     def __init__(self, nv: int):
@@ -152,49 +149,49 @@ class QuasiNewtonStepper:
         self.control = 1.0  # length of the last step
         self.scale = np.zeros(0)  # σ, (nv,) from the first step on
 
-    def step(self, place: Place) -> Place | None:
+    def step(self, iterate: Iterate) -> Iterate | None:
         """Return the next place; an estimate that misleads is dropped and the gradient tried."""
         if len(self.scale) == 0:
-            self.scale = compute_dof_scale(self.view, place)
-        following = self.search(place)
+            self.scale = compute_dof_scale(self.view, iterate)
+        following = self.search(iterate)
         if following is None and not self.inverse.is_initial:
             self.inverse.reset()
-            following = self.search(place)
+            following = self.search(iterate)
         if following is not None:
             following = snap_to_limits(self.view, following)
-            s = self.view.moved(following.q, place.q) / self.scale
-            z = self.scale * (following.gradient - place.gradient)
+            s = self.view.moved(following.q, iterate.q) / self.scale
+            z = self.scale * (following.gradient - iterate.gradient)
             if s @ z > MIN_CONVEXITY * np.linalg.norm(s) * np.linalg.norm(z):
                 self.inverse.update(s, z)
         return following
 
-    def search(self, place: Place) -> Place | None:
+    def search(self, iterate: Iterate) -> Iterate | None:
         """Return a lower place along the direction of the estimate."""
-        view, g = self.view, place.gradient
+        view, g = self.view, iterate.gradient
         diagonal = self.scale**2 * self.inverse.diagonal()
-        outer = find_blocked_dofs(view, place, diagonal)
+        outer = find_blocked_dofs(view, iterate, diagonal)
 
         def newton(free: BoolArray) -> Array:
             return self.scale * self.inverse.solve_free(self.scale * g, free)
 
         try:
-            inner = compute_open_step(view, place, ~outer, newton)
+            inner = compute_open_step(view, iterate, ~outer, newton)
         except np.linalg.LinAlgError:  # updates by steps that are all but parallel
             return None
         if not g @ inner <= 0.0:
             return None
-        d = np.where(outer, clip_to_limits(view, place, -diagonal * g), inner)
+        d = np.where(outer, clip_to_limits(view, iterate, -diagonal * g), inner)
         length = limit_turn(view, d, MAX_FIRST_TURN if self.inverse.is_initial else MAX_TURN)
         search = (
-            search_wolfe if find_length_to_limit(view, place, d) > 2.0 * length else search_armijo
+            search_wolfe if find_length_to_limit(view, iterate, d) > 2.0 * length else search_armijo
         )
-        following, self.control = search(view, place, d, length)
+        following, self.control = search(view, iterate, d, length)
         return following
 
 
-def compute_dof_scale(view: View, place: Place) -> Array:
+def compute_dof_scale(view: View, iterate: Iterate) -> Array:
     """Return σ, (nv,), in which all dofs that matter have about the same curvature."""
-    curve = np.diag(view.problem.gauss_newton(place.q))
+    curve = np.diag(view.problem.gauss_newton(iterate.q))
     flattest = max(MIN_CURVATURE_SHARE * float(curve.max(initial=0.0)), 1e-300)
     return view.strength / np.sqrt(np.maximum(curve, flattest))
 
@@ -223,10 +220,10 @@ class LBFGS(PythonMethod):
 
     def stepper(self, view: View) -> QuasiNewtonStepper:
         """Return a fresh stepper."""
-        return QuasiNewtonStepper(view, _LimitedMemory(view.nv, self.memory))
+        return QuasiNewtonStepper(view, LimitedMemory(view.nv, self.memory))
 
 
-class _LimitedMemory:
+class LimitedMemory:
     """The last pairs, the newest at the end."""
 
     def __init__(self, nv: int, max_pairs: int):

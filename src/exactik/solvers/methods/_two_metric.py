@@ -15,18 +15,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from exactik.solvers._view import Place, View
+from exactik.solvers._view import Iterate, View
 from exactik.typing import Array, BoolArray
-
-__all__ = [
-    "JUST_BEYOND",
-    "SNAP_DISTANCE",
-    "clip_to_limits",
-    "compute_open_step",
-    "find_blocked_dofs",
-    "snap_to_limits",
-]
-
 
 JUST_BEYOND = 1.0 + 1e-12  # q + (limit − q) may fall short of the limit by rounding
 MAX_BLOCKING_DISTANCE = 1e-3  # [rad or m] greatest ε
@@ -34,25 +24,25 @@ SNAP_DISTANCE = 1e-6  # of the range of the dof, or of 1 rad or m where that is 
 COST_ROUNDING = 1e-15  # of the cost
 
 
-def find_blocked_dofs(view: View, place: Place, diagonal: Array) -> BoolArray:
+def find_blocked_dofs(view: View, iterate: Iterate, diagonal: Array) -> BoolArray:
     """Return the dofs that are locked, or within ε of a limit that the gradient pushes them to.
 
     Args:
         view: the problem.
-        place: where.
+        iterate: where.
         diagonal: of an inverse Hessian, (nv,); ε is at most the longest step −diagonal·g that the
             limits allow, which is zero at a constrained minimum.
     """
-    low, high = view.room(place.q)
-    g = place.gradient
-    allowed = clip_to_limits(view, place, -diagonal * g)
+    low, high = view.room(iterate.q)
+    g = iterate.gradient
+    allowed = clip_to_limits(view, iterate, -diagonal * g)
     width = min(MAX_BLOCKING_DISTANCE, float(np.abs(allowed).max(initial=0.0)))
-    return place.held | ((g != 0.0) & (np.where(g > 0.0, -low, high) <= width))
+    return iterate.active | ((g != 0.0) & (np.where(g > 0.0, -low, high) <= width))
 
 
 def compute_open_step(
     view: View,
-    place: Place,
+    iterate: Iterate,
     free: BoolArray,
     newton: Callable[[BoolArray], Array],
 ) -> Array:
@@ -60,11 +50,11 @@ def compute_open_step(
 
     Args:
         view: the problem.
-        place: where.
+        iterate: where.
         free: (nv,) which dofs may move.
         newton: returns the step of all dofs, (nv,), if those of a mask (nv,) alone may move.
     """
-    low, high = view.room(place.q)
+    low, high = view.room(iterate.q)
     while True:
         d = newton(free)
         out = ((low == 0.0) & (d < 0.0)) | ((high == 0.0) & (d > 0.0))
@@ -73,24 +63,24 @@ def compute_open_step(
         free = free & ~out
 
 
-def clip_to_limits(view: View, place: Place, d: Array) -> Array:
+def clip_to_limits(view: View, iterate: Iterate, d: Array) -> Array:
     """Return the step d cut off at the limits; slightly beyond, so that `move` ends on them."""
-    low, high = view.room(place.q)
+    low, high = view.room(iterate.q)
     return np.clip(d, JUST_BEYOND * low, JUST_BEYOND * high)
 
 
-def snap_to_limits(view: View, place: Place) -> Place:
+def snap_to_limits(view: View, iterate: Iterate) -> Iterate:
     """Return the place with dofs that are about to end on a limit put on it."""
-    low, high = view.room(place.q)
-    down = place.gradient > 0.0
+    low, high = view.room(iterate.q)
+    down = iterate.gradient > 0.0
     to_limit = np.where(down, low, high)
     near_limit = np.abs(to_limit) <= SNAP_DISTANCE * np.minimum(high - low, 1.0)
-    near_limit &= ~place.held & (place.gradient != 0.0)
+    near_limit &= ~iterate.active & (iterate.gradient != 0.0)
     while near_limit.any():
         # Twice the way: `move` cuts off at the limit, where rounding might fall short of it.
-        trial = view.at(view.move(place.q, np.where(near_limit, 2.0 * to_limit, 0.0)))
-        stay = near_limit & trial.held
+        trial = view.at(view.move(iterate.q, np.where(near_limit, 2.0 * to_limit, 0.0)))
+        stay = near_limit & trial.active
         if np.array_equal(stay, near_limit):
-            return trial if trial.cost <= place.cost * (1.0 + COST_ROUNDING) else place
+            return trial if trial.cost <= iterate.cost * (1.0 + COST_ROUNDING) else iterate
         near_limit = stay
-    return place
+    return iterate

@@ -11,27 +11,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from exactik.io._element import Element
 from exactik.io._notes import Notes
-from exactik.io._xml import Element
 from exactik.io.opensim._description import GROUND, OpenSimModel
-from exactik.io.opensim._document import (
-    first_child,
-    name_of,
-    objects_of,
-    open_set,
-    read_number,
-    read_numbers,
-    read_vector,
-    text_of,
-)
+from exactik.io.opensim._document import objects_of, open_set
 from exactik.io.opensim._frames import FrameTable, read_socket
-from exactik.io.opensim._functions import FUNCTION_TAGS, read_function
+from exactik.io.opensim._functions import find_moving_function, read_function
 from exactik.io.opensim._skeleton import build_skeleton
 from exactik.io.opensim.scaling._text import DocumentText
 from exactik.model import Skeleton
 from exactik.typing import Array
-
-__all__ = ["default_pose", "measure_paths", "scale_muscles"]
 
 LENGTH_TAGS = ("optimal_fiber_length", "tendon_slack_length", "resting_length")
 RANGE_MARGIN = 1e-5  # [rad or m] beyond its range at which OpenSim still has a point; its own
@@ -51,9 +40,9 @@ def measure_paths(root: Element, model: OpenSimModel, notes: Notes) -> dict[str,
     coordinates = {coordinate.name: coordinate.default for coordinate in model.coordinates}
 
     def locate(point: Element) -> Array:
-        socket = read_socket(point, "parent_frame") or text_of(point, "body")
+        socket = read_socket(point, "parent_frame") or point.text_of("body")
         place = frames.find(point, "/forceset", socket, "frame")
-        local = np.array(read_vector(point, "location", (0.0, 0.0, 0.0)))
+        local = np.array(point.vector_of("location", (0.0, 0.0, 0.0)))
         if point.tag == "MovingPathPoint":
             local = np.array([_moving_part(point, axis, coordinates) for axis in "xyz"])
         in_body = place.position + place.rotation @ local
@@ -67,7 +56,7 @@ def measure_paths(root: Element, model: OpenSimModel, notes: Notes) -> dict[str,
         active = [point for point in points if _is_active(point, coordinates)]
         places = np.array([locate(point) for point in active]).reshape(-1, 3)
         steps = np.linalg.norm(np.diff(places, axis=0), axis=1)
-        lengths[name_of(force)] = float(steps.sum())
+        lengths[force.plain_name] = float(steps.sum())
     return lengths
 
 
@@ -92,14 +81,14 @@ def scale_muscles(
     """
     wrapped = 0
     for force, _ in _list_paths(root, notes):
-        name = name_of(force)
+        name = force.plain_name
         if before[name] <= 0.0:
             continue
         ratio = after[name] / before[name]
         for tag in LENGTH_TAGS:
-            child = first_child(force, tag)
+            child = force.first(tag)
             if child is not None:
-                text.set_numbers(child, (ratio * read_number(force, tag, 0.0),))
+                text.set_numbers(child, (ratio * force.number_of(tag, 0.0),))
         wraps = (w for w in force.find_descendants("PathWrapSet"))
         wrapped += any(len(list(objects_of(wrap))) > 0 for wrap in wraps)
     return wrapped
@@ -116,8 +105,8 @@ def _list_paths(root: Element, notes: Notes) -> Iterator[tuple[Element, list[Ele
 def _is_active(point: Element, coordinates: dict[str, float]) -> bool:
     if point.tag != "ConditionalPathPoint":
         return True
-    name = read_socket(point, "coordinate").rpartition("/")[2] or text_of(point, "coordinate")
-    ends = read_numbers(point, "range")
+    name = read_socket(point, "coordinate").rpartition("/")[2] or point.text_of("coordinate")
+    ends = point.numbers_of("range")
     if name not in coordinates or len(ends) != 2:
         return True
     return ends[0] - RANGE_MARGIN <= coordinates[name] <= ends[1] + RANGE_MARGIN
@@ -125,16 +114,11 @@ def _is_active(point: Element, coordinates: dict[str, float]) -> bool:
 
 def _moving_part(point: Element, axis: str, coordinates: dict[str, float]) -> float:
     """Return x, y or z of a moving point [m]."""
-    tag = f"{axis}_location"
-    holder = first_child(point, tag)
-    function = None if holder is None else next(iter(holder.children), None)
-    if function is None:
-        named = (f for f in point.find_children(*FUNCTION_TAGS) if name_of(f) == tag)
-        function = next(named, None)
+    function = find_moving_function(point, axis)
     if function is None:
         return 0.0
     read = read_function(function)
-    socket = read_socket(point, f"{axis}_coordinate") or text_of(point, f"{axis}_coordinate")
+    socket = read_socket(point, f"{axis}_coordinate") or point.text_of(f"{axis}_coordinate")
     name = socket.rpartition("/")[2]
     value = coordinates.get(name, 0.0)
     return float(read(*[value] * read.coordinate_count))

@@ -25,25 +25,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from exactik.io._element import Element
 from exactik.io._notes import Notes
-from exactik.io._xml import Element
 from exactik.io.opensim._description import OpenSimModel
-from exactik.io.opensim._document import (
-    first_child,
-    name_of,
-    objects_of,
-    open_set,
-    read_number,
-    read_numbers,
-    read_vector,
-    text_of,
-)
+from exactik.io.opensim._document import objects_of, open_set
 from exactik.io.opensim._frames import FrameTable, body_fixed_xyz, read_socket
-from exactik.io.opensim._functions import FUNCTION_TAGS, find_function
+from exactik.io.opensim._functions import find_function, find_moving_function
 from exactik.io.opensim.scaling._text import DocumentText, format_numbers
 from exactik.typing import Array
-
-__all__ = ["Factors", "scale_text"]
 
 Factors = Mapping[str, Array]
 """Body → factors along its x, y and z, (3,); 1 for bodies that are not in it."""
@@ -94,15 +83,23 @@ class _Scaler:
     def of_socket(self, element: Element, path: str, *names: str) -> Array:
         """Return the factors of the body that a socket of an element leads to."""
         sockets = (read_socket(element, name) for name in names)
-        socket = next((s for s in sockets if s != ""), "") or text_of(element, "body")
+        socket = next((s for s in sockets if s != ""), "") or element.text_of("body")
         return self.of_body(self.frames.find(element, path, socket, "frame").body)
 
     def multiply(self, owner: Element, tag: str, factors: Array) -> None:
         """Multiply the numbers of a property, if it is there."""
-        child, values = first_child(owner, tag), read_numbers(owner, tag)
+        child, values = owner.first(tag), owner.numbers_of(tag)
         if child is not None and len(values) > 0:
             scaled = np.array(values) * (factors[: len(values)] if factors.ndim > 0 else factors)
             self.text.set_numbers(child, tuple(scaled.tolist()))
+
+    def set_numbers(self, owner: Element, tag: str, *values: float) -> None:
+        """Set the numbers of a property, which is added if it is not there."""
+        child = owner.first(tag)
+        if child is None:
+            self.text.append(owner, f"<{tag}>{format_numbers(values)}</{tag}>")
+        else:
+            self.text.set_numbers(child, values)
 
     # --- places
 
@@ -113,7 +110,7 @@ class _Scaler:
             self.multiply(frame, "translation", factors)
             self._scale_geometry(frame, factors)
         for body in objects_of(open_set(self.root, "BodySet", self.notes)):
-            factors = self.of_body(name_of(body))
+            factors = self.of_body(body.plain_name)
             self._scale_geometry(body, factors)
             for wraps in body.find_children("WrapObjectSet"):
                 for wrap in objects_of(wraps):
@@ -122,9 +119,8 @@ class _Scaler:
     def _scale_geometry(self, frame: Element, factors: Array) -> None:
         for holder in frame.find_children("attached_geometry"):
             for geometry in holder.children:
-                if first_child(geometry, "scale_factors") is None:
-                    values = format_numbers(tuple(factors.tolist()))
-                    self.text.append(geometry, f"<scale_factors>{values}</scale_factors>")
+                if geometry.first("scale_factors") is None:
+                    self.set_numbers(geometry, "scale_factors", *factors.tolist())
                 else:
                     self.multiply(geometry, "scale_factors", factors)
         for shown in frame.find_children("VisibleObject"):  # before version 4
@@ -135,7 +131,7 @@ class _Scaler:
 
     def _scale_wrap_object(self, wrap: Element, factors: Array) -> None:
         self.multiply(wrap, "translation", factors)
-        turn = body_fixed_xyz(read_vector(wrap, "xyz_body_rotation", (0.0, 0.0, 0.0)))
+        turn = body_fixed_xyz(wrap.vector_of("xyz_body_rotation", (0.0, 0.0, 0.0)))
         along = np.linalg.norm(turn * factors[:, None], axis=0)  # of each axis of the object
         if wrap.tag == "WrapSphere":
             self.multiply(wrap, "radius", np.array(factors.mean()))
@@ -153,16 +149,18 @@ class _Scaler:
     def scale_joints(self, model: OpenSimModel) -> None:
         """Scale translations of custom joints, ellipsoids, and couplers of shifts."""
         parents: dict[str, Array] = {}
-        elements = {name_of(e): e for e in objects_of(open_set(self.root, "JointSet", self.notes))}
+        elements = {
+            e.plain_name: e for e in objects_of(open_set(self.root, "JointSet", self.notes))
+        }
         for body in objects_of(open_set(self.root, "BodySet", self.notes)):
             for holder in body.find_children("Joint"):  # before version 4
                 for element in holder.children:
-                    elements[name_of(element)] = element
-                    parent = self.of_body(text_of(element, "parent_body"))
+                    elements[element.plain_name] = element
+                    parent = self.of_body(element.text_of("parent_body"))
                     self.multiply(element, "location_in_parent", parent)
                     tag = "location_in_child"
-                    tag = tag if first_child(element, tag) is not None else "location"
-                    self.multiply(element, tag, self.of_body(name_of(body)))
+                    tag = tag if element.first(tag) is not None else "location"
+                    self.multiply(element, tag, self.of_body(body.plain_name))
         for joint in model.joints:
             element, factors = elements[joint.name], self.of_body(joint.parent.body)
             parents |= {coordinate.name: factors for coordinate in joint.coordinates}
@@ -181,40 +179,31 @@ class _Scaler:
             if axis.coordinate is not None
         }
         for element in objects_of(open_set(self.root, "ConstraintSet", self.notes)):
-            dependent = text_of(element, "dependent_coordinate_name")
+            dependent = element.text_of("dependent_coordinate_name")
             if dependent in shifts:
-                factor = float(parents[dependent][0]) * read_number(element, "scale_factor", 1.0)
-                child = first_child(element, "scale_factor")
-                if child is None:
-                    self.text.append(element, f"<scale_factor>{factor!r}</scale_factor>")
-                else:
-                    self.text.set_numbers(child, (factor,))
+                factor = float(parents[dependent][0]) * element.number_of("scale_factor", 1.0)
+                self.set_numbers(element, "scale_factor", factor)
 
     def _scale_custom_joint(self, joint: Element, factors: Array) -> None:
-        transform = first_child(joint, "SpatialTransform")
+        transform = joint.first("SpatialTransform")
         assert transform is not None  # the model was read
         for axis in transform.children:
-            name = name_of(axis) or axis.tag
+            name = axis.plain_name or axis.tag
             function = find_function(axis, "function")
             if not name.startswith("translation") or function is None:
                 continue
-            if function.tag == "LinearFunction" and read_numbers(function, "coefficients") in (
+            if function.tag == "LinearFunction" and function.numbers_of("coefficients") in (
                 (),
                 (1.0, 0.0),
             ):
                 continue  # the shift is a coordinate itself
-            direction = np.abs(read_vector(axis, "axis", (1.0, 0.0, 0.0)))
+            direction = np.abs(axis.vector_of("axis", (1.0, 0.0, 0.0)))
             self._multiply_function(function, float(direction @ factors))
 
     def _multiply_function(self, function: Element, factor: float) -> None:
         """Multiply a function by a number: in its scale, or as a multiple of it."""
         if function.tag == "MultiplierFunction":
-            value = factor * read_number(function, "scale", 1.0)
-            child = first_child(function, "scale")
-            if child is None:
-                self.text.append(function, f"<scale>{value!r}</scale>")
-            else:
-                self.text.set_numbers(child, (value,))
+            self.set_numbers(function, "scale", factor * function.number_of("scale", 1.0))
             return
         name = function.attributes.get("name", "")
         opening = f'<MultiplierFunction name="{name}">' if name != "" else "<MultiplierFunction>"
@@ -234,19 +223,9 @@ class _Scaler:
             factors = self.of_socket(point, "/forceset", "parent_frame", "body")
             for axis, factor in zip("xyz", factors.tolist(), strict=True):
                 tag = f"{axis}_coordinate"
-                if (read_socket(point, tag) or text_of(point, tag)) == "":
+                if (read_socket(point, tag) or point.text_of(tag)) == "":
                     continue
-                holder = first_child(point, f"{axis}_location")
-                function = None if holder is None else next(iter(holder.children), None)
-                if function is None:
-                    function = next(
-                        (
-                            f
-                            for f in point.find_children(*FUNCTION_TAGS)
-                            if name_of(f) == f"{axis}_location"
-                        ),
-                        None,
-                    )
+                function = find_moving_function(point, axis)
                 if function is not None:
                     self._multiply_function(function, factor)
 
@@ -261,18 +240,18 @@ class _Scaler:
         total = sum(body.mass * volume[body.name] for body in model.bodies)
         share = mass / total if mass > 0.0 and total > 0.0 else 1.0
         for body in objects_of(open_set(self.root, "BodySet", self.notes)):
-            name, factors = name_of(body), self.of_body(name_of(body))
+            name, factors = body.plain_name, self.of_body(body.plain_name)
             if name not in volume:
                 continue
             self.multiply(body, "mass_center", factors)
             self.multiply(body, "mass", np.array(share * volume[name]))
-            children = [first_child(body, tag) for tag in ("inertia", *OLD_INERTIA)]
-            inertia = read_numbers(body, "inertia")
+            children = [body.first(tag) for tag in ("inertia", *OLD_INERTIA)]
+            inertia = body.numbers_of("inertia")
             if children[0] is None:
-                inertia = tuple(read_number(body, tag, 0.0) for tag in OLD_INERTIA)
+                inertia = tuple(body.number_of(tag, 0.0) for tag in OLD_INERTIA)
             if len(inertia) != 6:
                 continue
-            old = read_number(body, "mass", 0.0)
+            old = body.number_of("mass", 0.0)
             scaled = share * _scale_inertia(np.array(inertia), old, volume[name], factors)
             if children[0] is not None:
                 self.text.set_numbers(children[0], tuple(scaled.tolist()))

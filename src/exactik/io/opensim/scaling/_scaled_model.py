@@ -9,18 +9,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from exactik.errors import FileError
+from exactik.io._element import Element
 from exactik.io._files import open_atomic
 from exactik.io._notes import Notes
-from exactik.io._xml import Element
 from exactik.io.opensim._description import OpenSimMarker, OpenSimModel
-from exactik.io.opensim._document import first_child, read_document
+from exactik.io.opensim._document import read_document
 from exactik.io.opensim._frames import FrameTable
 from exactik.io.opensim._model import read_markers, read_model
 from exactik.io.opensim.scaling._muscles import measure_paths, scale_muscles
 from exactik.io.opensim.scaling._scale_text import Factors, scale_text
 from exactik.io.opensim.scaling._text import DocumentText, format_numbers
-
-__all__ = ["GenericModel", "write_marker_set", "write_scale_set"]
 
 OLDEST_VERSION = 20302
 """Of a document that can be scaled: the first whose joints are custom joints."""
@@ -141,7 +139,7 @@ def _replace_markers(
 ) -> None:
     objects = "".join(_format_marker(marker, has_sockets) for marker in markers)
     inside = f"\n\t\t\t<objects>\n{objects}\t\t\t</objects>\n\t\t\t<groups />\n\t\t"
-    element = first_child(root, "MarkerSet")
+    element = root.first("MarkerSet")
     if element is None:
         text.append(root, f'\t<MarkerSet name="markerset">{inside}</MarkerSet>\n\t')
     else:

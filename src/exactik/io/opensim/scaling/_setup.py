@@ -13,39 +13,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from exactik.errors import Note
+from exactik.io._element import Element
 from exactik.io._notes import Notes
-from exactik.io._xml import Element
-from exactik.io.opensim._document import (
-    first_child,
-    name_of,
-    objects_of,
-    open_set,
-    read_document,
-    read_flag,
-    read_number,
-    read_vector,
-    read_words,
-    text_of,
-)
-from exactik.io.opensim._tasks import (
+from exactik.io.opensim._document import objects_of, open_set, read_document
+from exactik.io.opensim._ik_setup import (
     CoordinateTask,
     is_setup,
+    read_existing_path,
     read_path,
     read_tasks,
     read_time_range,
-    require_file,
     require_path,
 )
-
-__all__ = [
-    "ManualScale",
-    "MarkerPlacing",
-    "Measurement",
-    "ModelScaling",
-    "ScaleSetup",
-    "is_scale_setup",
-    "read_scale_setup",
-]
 
 ORDERS = ("measurements", "manualScale")
 AXES = "xyz"
@@ -154,17 +133,15 @@ def read_scale_setup(path: str | os.PathLike[str], notes: Notes) -> ScaleSetup:
     """Return what a set-up file asks for; files that it names must exist."""
     path = os.fspath(path)
     tool = read_document(path, notes, "ScaleTool").root
-    maker = first_child(tool, "GenericModelMaker")
+    maker = tool.first("GenericModelMaker")
     if maker is None:
         raise tool.error("no <GenericModelMaker>; expected the model to scale")
-    marker_set = read_path(maker, "marker_set_file")
-    if marker_set is not None:
-        require_file(maker, "marker_set_file", marker_set)
-    scaler, placer = first_child(tool, "ModelScaler"), first_child(tool, "MarkerPlacer")
+    marker_set = read_existing_path(maker, "marker_set_file")
+    scaler, placer = tool.first("ModelScaler"), tool.first("MarkerPlacer")
     return ScaleSetup(
         path=path,
-        name=name_of(tool),
-        mass=read_number(tool, "mass", -1.0),
+        name=tool.plain_name,
+        mass=tool.number_of("mass", -1.0),
         generic_path=require_path(maker, "model_file", "the model to scale, an .osim file"),
         marker_set_path=marker_set,
         scaling=None if scaler is None else _read_scaling(scaler, notes),
@@ -174,16 +151,16 @@ def read_scale_setup(path: str | os.PathLike[str], notes: Notes) -> ScaleSetup:
 
 
 def _read_scaling(scaler: Element, notes: Notes) -> ModelScaling | None:
-    if not read_flag(scaler, "apply", True):
+    if not scaler.flag_of("apply", True):
         return None
-    order = read_words(scaler, "scaling_order") or ORDERS
+    order = scaler.words_of("scaling_order") or ORDERS
     for word in order:
         if word not in ORDERS:
             raise scaler.error(f"scaling_order has {word[:40]!r}; expected {' or '.join(ORDERS)}")
     measurements = tuple(
         _read_measurement(element)
         for element in objects_of(open_set(scaler, "MeasurementSet", notes))
-        if read_flag(element, "apply", True)
+        if element.flag_of("apply", True)
     )
     markers = read_path(scaler, "marker_file")
     if len(measurements) > 0 and "measurements" in order:
@@ -194,7 +171,7 @@ def _read_scaling(scaler: Element, notes: Notes) -> ModelScaling | None:
         scales=tuple(_read_scales(scaler, notes)),
         marker_path=markers,
         time_range=read_time_range(scaler),
-        keeps_mass_distribution=read_flag(scaler, "preserve_mass_distribution", False),
+        keeps_mass_distribution=scaler.flag_of("preserve_mass_distribution", False),
         model_path=read_path(scaler, "output_model_file"),
         scales_path=read_path(scaler, "output_scale_file"),
     )
@@ -202,45 +179,43 @@ def _read_scaling(scaler: Element, notes: Notes) -> ModelScaling | None:
 
 def _read_measurement(element: Element) -> Measurement:
     pairs = []
-    for pair in objects_of(first_child(element, "MarkerPairSet")):
-        names = read_words(pair, "markers")
+    for pair in objects_of(element.first("MarkerPairSet")):
+        names = pair.words_of("markers")
         if len(names) != 2:
             raise pair.error(f"{len(names)} markers; expected two")
         pairs.append((names[0], names[1]))
     bodies = {}
-    for body in objects_of(first_child(element, "BodyScaleSet")):
-        axes = "".join(read_words(body, "axes")).lower()
+    for body in objects_of(element.first("BodyScaleSet")):
+        axes = "".join(body.words_of("axes")).lower()
         if not set(axes) <= set(AXES):
             raise body.error(f"axes are {axes[:20]!r}; expected some of X Y Z")
-        bodies[name_of(body)] = axes
-    return Measurement(name=name_of(element), pairs=tuple(pairs), bodies=bodies)
+        bodies[body.plain_name] = axes
+    return Measurement(name=element.plain_name, pairs=tuple(pairs), bodies=bodies)
 
 
 def _read_scales(scaler: Element, notes: Notes) -> list[ManualScale]:
     scales = []
     for element in objects_of(open_set(scaler, "ScaleSet", notes)):
-        if read_flag(element, "apply", True):
-            factors = read_vector(element, "scales", (1.0, 1.0, 1.0))
+        if element.flag_of("apply", True):
+            factors = element.vector_of("scales", (1.0, 1.0, 1.0))
             if not all(math.isfinite(f) and f > 0.0 for f in factors):
                 raise element.error(f"scales are {factors}; expected three positive numbers")
-            scales.append(ManualScale(text_of(element, "segment"), factors))
+            scales.append(ManualScale(element.text_of("segment"), factors))
     return scales
 
 
 def _read_placing(placer: Element, notes: Notes) -> MarkerPlacing | None:
-    if not read_flag(placer, "apply", True):
+    if not placer.flag_of("apply", True):
         return None
     weights, tasks = read_tasks(placer, notes)
-    coordinates = read_path(placer, "coordinate_file")
-    if coordinates is not None:
-        require_file(placer, "coordinate_file", coordinates)
+    coordinates = read_existing_path(placer, "coordinate_file")
     return MarkerPlacing(
         marker_path=require_path(placer, "marker_file", "the static pose, a .trc file"),
         coordinate_path=coordinates,
         time_range=read_time_range(placer),
         marker_weights=weights,
         coordinate_tasks=tasks,
-        moves_markers=read_flag(placer, "move_model_markers", True),
+        moves_markers=placer.flag_of("move_model_markers", True),
         model_path=read_path(placer, "output_model_file"),
         motion_path=read_path(placer, "output_motion_file"),
         markers_path=read_path(placer, "output_marker_file"),

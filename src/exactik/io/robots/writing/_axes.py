@@ -17,11 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.functions import Constant, CoordinateFunction, Linear
 from exactik.model import Bone, Joint, Skeleton
+from exactik.model.functions import Constant, CoordinateFunction, Linear
 from exactik.typing import Array
-
-__all__ = ["AxisMotion", "Line", "LineFitter", "find_axis_motions", "is_ball"]
 
 BALL_KINDS = ("quaternion", "exp_map", "swing_twist")
 SAMPLES = 32  # places along a curve where its line is fitted (Gauss's): exact for polynomials, and

@@ -24,13 +24,6 @@ from exactik.model import Bone, Skeleton
 from exactik.spatial import euler_angles, exp_rotation, wxyz_from_matrix
 from exactik.typing import Array
 
-__all__ = [
-    "UrdfTree",
-    "WrittenJoint",
-    "compute_joint_values",
-    "make_urdf_tree",
-]
-
 
 @dataclass
 class WrittenJoint:
@@ -122,8 +115,9 @@ def compute_joint_values(tree: UrdfTree, skeleton: Skeleton, q: Array) -> dict[s
         p_world_parent, R_world_parent = np.zeros(3), np.eye(3)
         if parent >= 0:
             p_world_parent, R_world_parent = pose.positions[parent], pose.rotations[parent]
-        R_world_joint = R_world_parent @ _as_matrix(bone.pre)
-        R = R_world_joint.T @ pose.rotations[k] @ _as_matrix(bone.post).T
+        pre, post = bone.constant_rotations
+        R_world_joint = R_world_parent @ pre
+        R = R_world_joint.T @ pose.rotations[k] @ post.T
         if _floats(bone):
             from_joint = pose.positions[k] - p_world_parent - R_world_parent @ bone.offset
             shift = R_world_joint.T @ from_joint
@@ -181,7 +175,7 @@ class _TreeMaker:
     def add_bone(self, bone: Bone) -> None:
         """Add the joints that lead from the link of a bone's parent to its own."""
         parent = self.root if bone.parent is None else bone.parent
-        p, R, post = np.array(bone.offset), _as_matrix(bone.pre), _as_matrix(bone.post)
+        p, (R, post) = np.array(bone.offset), bone.constant_rotations
         if _floats(bone):
             child = bone.name if bone.post is None else self.name_link(f"{bone.name}_free")
             joint = self.add_joint(f"{bone.name}_free", "floating", parent, child, p, R)
@@ -282,10 +276,6 @@ def _advance(p: Array, R: Array, motion: AxisMotion, value: float) -> tuple[Arra
 def _floats(bone: Bone) -> bool:
     """Return whether a bone's joint is one of type "floating"."""
     return bone.joint.kind == "free" and is_ball(bone.joint)
-
-
-def _as_matrix(rotation: tuple[tuple[float, float, float], ...] | None) -> Array:
-    return np.eye(3) if rotation is None else np.array(rotation)
 
 
 def _make_unique(name: str, taken: set[str]) -> str:

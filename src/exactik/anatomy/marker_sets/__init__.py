@@ -1,0 +1,50 @@
+"""What markers are called and where they are: landmarks, known sets, computed points."""
+
+from exactik.anatomy._names import strip_prefix
+from exactik.anatomy.marker_sets._bare_names import (
+    are_names_empty,
+    find_unnamed,
+    is_unnamed,
+    shorten_names,
+)
+from exactik.anatomy.marker_sets._landmark import Landmark, list_landmarks
+from exactik.anatomy.marker_sets._marker_set import (
+    MarkerSet,
+    SetMatch,
+    list_marker_sets,
+    recognise_marker_set,
+)
+from exactik.anatomy.marker_sets._names import (
+    find_landmark,
+    find_landmarks,
+    is_object_name,
+    is_side_open,
+    list_landmark_names,
+)
+from exactik.anatomy.marker_sets._reading import (
+    NameReading,
+    find_computed_points,
+    read_marker_names,
+)
+
+__all__ = [
+    "Landmark",
+    "MarkerSet",
+    "NameReading",
+    "SetMatch",
+    "are_names_empty",
+    "find_computed_points",
+    "find_landmark",
+    "find_landmarks",
+    "find_unnamed",
+    "is_object_name",
+    "is_side_open",
+    "is_unnamed",
+    "list_landmark_names",
+    "list_landmarks",
+    "list_marker_sets",
+    "read_marker_names",
+    "recognise_marker_set",
+    "shorten_names",
+    "strip_prefix",
+]

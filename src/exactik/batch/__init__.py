@@ -1,6 +1,0 @@
-"""Many problems at once: the same goals with other targets, on threads or a GPU."""
-
-from exactik.batch._batch import solve_batch
-from exactik.batch._result import BatchResult
-
-__all__ = ["BatchResult", "solve_batch"]

@@ -1,0 +1,58 @@
+"""A compiler for functions that compiled functions call.
+
+Numba optimises every function by itself and makes machine code of it, then links its code into each
+caller, where it is optimised again, and so on up to the function that Python calls.
+`LinkOnlyCompiler` stops at the linking: code is optimised once, in the outermost function.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.typed_passes import NativeLowering
+
+
+class _LinkOnlyLibrary(JITCodeLibrary):
+    """Code of a function and of those that it calls, as it was generated."""
+
+    def finalize(self) -> None:
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _LinkOnlyLowering(NativeLowering):
+    """Generate the code; do not optimise it and make no machine code."""
+
+    _name = "link_only_lowering"
+
+    def run_pass(self, state: Any) -> Literal[True]:
+        context = state.targetctx
+        state.library = _LinkOnlyLibrary(context.codegen(), state.func_id.func_qualname)
+        state.flags.no_compile = True
+        super().run_pass(state)
+        state.library._ensure_finalized()
+        # Numba wants a built-in function that stands for the code; called, this one raises.
+        entry_point = {}.popitem
+        context.insert_user_function(entry_point, state.cr.fndesc, [state.library])
+        state.cr = state.cr._replace(cfunc=entry_point)
+        return True
+
+
+class LinkOnlyCompiler(CompilerBase):
+    """Numba's compiler up to and without optimisation."""
+
+    def define_pipelines(self) -> list[PassManager]:
+        """Return the passes."""
+        usual = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes = PassManager("link only")
+        for each, description in usual.passes:
+            passes.add_pass(_LinkOnlyLowering if each is NativeLowering else each, description)
+        passes.finalize()
+        return [passes]

@@ -1,0 +1,1 @@
+"""Derivatives checked against an oracle, landscapes of costs, synthetic recordings."""

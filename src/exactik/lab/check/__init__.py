@@ -1,0 +1,28 @@
+"""Proof on demand: random problems against the oracle, and any problem against differences."""
+
+from exactik.lab.check._campaign import CampaignReport, CampaignRow, run_campaign
+from exactik.lab.check._derivatives import DerivativeReport, DerivativeRow, check_derivatives
+from exactik.lab.check._random import random_coordinates, random_skeleton
+from exactik.lab.check._random_goals import (
+    Distance,
+    Lever,
+    RandomProblem,
+    random_goals,
+    random_problem,
+)
+
+__all__ = [
+    "CampaignReport",
+    "CampaignRow",
+    "DerivativeReport",
+    "DerivativeRow",
+    "Distance",
+    "Lever",
+    "RandomProblem",
+    "check_derivatives",
+    "random_coordinates",
+    "random_goals",
+    "random_problem",
+    "random_skeleton",
+    "run_campaign",
+]

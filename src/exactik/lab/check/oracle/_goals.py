@@ -1,0 +1,163 @@
+"""Residuals of the built-in goals, written once more on jets, and their weights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from exactik.errors import GoalError, ShapeError
+from exactik.goals import (
+    AimGoal,
+    DirectionGoal,
+    FrameGoal,
+    Goal,
+    MarkerGoal,
+    OrientationGoal,
+    PoseGoal,
+    PositionGoal,
+    PostureGoal,
+    SoftLimitGoal,
+)
+from exactik.lab.check.oracle._stencil import differentiate
+from exactik.lab.check.oracle.jet import Jet, concatenate, constant, dot, sqrt, transform
+from exactik.lab.check.oracle.kinematics import (
+    JetFrame,
+    exp,
+    find_slices,
+    free_dofs,
+    log,
+    place_point,
+    quaternion_matrix,
+)
+from exactik.typing import Array
+
+if TYPE_CHECKING:
+    from exactik.model import Skeleton
+
+
+def residual(
+    goal: Goal, skeleton: Skeleton, frames: dict[str, JetFrame], q: ArrayLike, step: Jet
+) -> Jet:
+    """Return the rows of a goal.
+
+    Args:
+        goal: a built-in goal, or one of a user's own that watches a frame.
+        skeleton: the model.
+        frames: the frames of its bones at q moved by `step`.
+        q: coordinates, (nq,).
+        step: the increment v, (nv,), whose value is zero.
+    """
+    if isinstance(goal, PositionGoal):
+        return np.asarray(goal.target, dtype=float) - place_point(frames, goal.bone, goal.point)
+    if isinstance(goal, MarkerGoal):
+        bone, point = skeleton.markers[goal.marker]
+        return np.asarray(goal.target, dtype=float) - place_point(frames, bone, point)
+    if isinstance(goal, DirectionGoal):
+        return _normalise(goal.target) - frames[goal.bone].R_world_bone @ _normalise(goal.axis)
+    if isinstance(goal, AimGoal):
+        sight = np.asarray(goal.target, dtype=float) - place_point(frames, goal.bone, goal.point)
+        return sight / sqrt(dot(sight, sight)) - frames[goal.bone].R_world_bone @ _normalise(
+            goal.axis
+        )
+    if isinstance(goal, OrientationGoal):
+        rotation = frames[goal.bone].R_world_bone
+        R_target = quaternion_matrix(goal.wxyz) if goal.wxyz is not None else np.array(goal.target)
+        if goal.kind == "log":
+            return log(R_target @ rotation.T)
+        return concatenate([R_target[:, a] - rotation.T[a] for a in range(3)])
+    if isinstance(goal, PoseGoal):
+        target = np.array(goal.target, dtype=float)
+        rotation = frames[goal.bone].R_world_bone
+        return concatenate(
+            [
+                target[:3, 3] - place_point(frames, goal.bone, goal.point),
+                log(target[:3, :3] @ rotation.T),
+            ]
+        )
+    if isinstance(goal, PostureGoal):
+        return _compute_posture_rows(goal, skeleton, q, step)
+    if isinstance(goal, SoftLimitGoal):
+        return _compute_limit_rows(skeleton, q, step)
+    if isinstance(goal, FrameGoal):
+        return expand_frame_goal(goal, frames[goal.bone])
+    raise GoalError(f"the oracle knows no goal of type {type(goal).__name__}")
+
+
+def _normalise(vector: ArrayLike) -> Array:
+    return np.asarray(vector, dtype=float) / np.linalg.norm(vector)
+
+
+def _compute_posture_rows(goal: PostureGoal, skeleton: Skeleton, q: ArrayLike, step: Jet) -> Jet:
+    now, rest = np.asarray(q, dtype=float), np.asarray(goal.q_rest, dtype=float)
+    rows = []
+    for bone in skeleton.bones:
+        part = find_slices(skeleton)[bone.name]
+        count = part.v.stop - part.v.start
+        plain = count - (3 if bone.joint.rotation_part.kind == "quaternion" else 0)
+        d, a, b = step[part.v], now[part.q], rest[part.q]
+        rows.append(b[:plain] - a[:plain] - d[:plain])
+        if plain < count:
+            rotation = quaternion_matrix(a[plain:]) @ exp(d[plain:])
+            rows.append(log(rotation.T @ quaternion_matrix(b[plain:])))
+    return concatenate(rows)
+
+
+def _compute_limit_rows(skeleton: Skeleton, q: ArrayLike, step: Jet) -> Jet:
+    now, gap, outside = np.asarray(q, dtype=float), np.zeros(step.shape), np.zeros(step.shape)
+    for bone in skeleton.bones:
+        part = find_slices(skeleton)[bone.name]
+        limits = [bone.joint.limits[a] for a in free_dofs(skeleton, bone)]
+        for a, (low, high) in enumerate(limits):
+            # Dofs of a quaternion have no limits; those before them have the index of their q.
+            if np.isfinite(low) or np.isfinite(high):
+                x, row = now[part.q][a], part.v.start + a
+                gap[row] = min(max(x, low), high) - x
+                outside[row] = float(x < low or x > high)
+    return (gap - step) * outside
+
+
+def _exp_rotation(w: Array) -> Array:
+    """Return exp[w] in plain numbers: a black box is evaluated hundreds of times."""
+    angle = float(np.sqrt(w @ w))
+    if angle == 0.0:
+        return np.eye(3)
+    x, y, z = w * (np.sin(angle) / angle)
+    skew = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    bend = 2.0 * (np.sin(0.5 * angle) / angle) ** 2
+    return np.cos(angle) * np.eye(3) + skew + bend * np.outer(w, w)
+
+
+def expand_frame_goal(goal: FrameGoal, frame: JetFrame) -> Jet:
+    """Return r of a black box: its local Taylor polynomial at the frame, then the chain rule."""
+    R, p = frame.R_world_bone.value, frame.p_world_bone.value
+    if frame.R_world_bone.n == 0:
+        return constant(goal.residual(R, p), 0)
+
+    def residual_near(x: Array) -> Array:
+        return goal.residual(_exp_rotation(x[:3]) @ R, p + x[3:])
+
+    value, first, second = differentiate(residual_near, 6)
+    x = concatenate([log(frame.R_world_bone @ R.T), frame.p_world_bone - p])
+    # The local coordinates vanish here, so rounding in their value must not leak into the rows.
+    x = Jet(np.zeros(6), x.gradient, x.hessian)
+    curved = np.einsum("mab,ay,bz->myz", second, x.gradient, x.gradient, optimize=True)
+    linear = transform(first, x)
+    return Jet(value, linear.gradient, linear.hessian + curved)
+
+
+def weight(goal: Goal, rows: int) -> Array:
+    """Return the weight of a goal as a matrix over its rows."""
+    goal_weight = np.asarray(goal.weight, dtype=float)
+    if goal_weight.shape == (rows, rows) and goal_weight.ndim == 2:
+        return goal_weight
+    short = isinstance(goal, PoseGoal) and goal_weight.shape == (2,)
+    short |= isinstance(goal, OrientationGoal) and rows == 9 and goal_weight.shape == (3,)
+    if short:
+        goal_weight = np.repeat(goal_weight, 3)
+    if goal_weight.shape not in ((), (rows,)):
+        raise ShapeError(
+            f"weight of goal {goal.label!r} has shape {goal_weight.shape} for {rows} rows"
+        )
+    return np.eye(rows) * goal_weight

@@ -1,0 +1,24 @@
+"""Synthetic data with known truth: a performance, its recording with faults, a reaching figure."""
+
+from exactik.lab.synthetic._acts import ACTS
+from exactik.lab.synthetic._comparison import TruthComparison, compare_with_truth
+from exactik.lab.synthetic._coordinates import HEEL, TIP, compute_arm_angles
+from exactik.lab.synthetic._performance import simulate_performance
+from exactik.lab.synthetic._quintic import interpolate_quintic
+from exactik.lab.synthetic._reach import make_reach_goals, solve_reach
+from exactik.lab.synthetic._recording import SyntheticRecording, simulate_recording
+
+__all__ = [
+    "ACTS",
+    "HEEL",
+    "TIP",
+    "SyntheticRecording",
+    "TruthComparison",
+    "compare_with_truth",
+    "compute_arm_angles",
+    "interpolate_quintic",
+    "make_reach_goals",
+    "simulate_performance",
+    "simulate_recording",
+    "solve_reach",
+]

@@ -1,0 +1,55 @@
+"""Compare a solved recording with the truth, which only a synthetic one has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exactik.lab.synthetic._recording import SyntheticRecording
+
+if TYPE_CHECKING:
+    from exactik.recordings.tracking import Track
+
+SDS_FOR_90_PERCENT = 1.645  # a normal distribution has 90 % within so many to both sides
+MAX_DETERMINED_SD = 0.5  # [rad or m] standard deviation above which a dof is not determined
+
+
+@dataclass(frozen=True)
+class TruthComparison:
+    """How near a solved recording is to the truth.
+
+    Attributes:
+        joint_error: mean distance of a joint from where it was [m].
+        joint_error_95: the same, below which 95 % are [m].
+        angle_error: median error of the angles that the markers determine [rad].
+        within_band: share of determined dofs whose truth lies within their 90 % band.
+        determined: share of dofs that the markers determine, over all frames.
+    """
+
+    joint_error: float
+    joint_error_95: float
+    angle_error: float
+    within_band: float
+    determined: float
+
+
+def compare_with_truth(track: Track, recording: SyntheticRecording) -> TruthComparison:
+    """Compare a solved recording with the truth that it was made of."""
+    skeleton, truth = track.skeleton, recording.truth
+    distances = np.linalg.norm(
+        track.motion.forward().positions - truth.forward().positions, axis=2
+    ).ravel()
+    errors = np.abs(skeleton.difference(np.array(track.motion.q), np.array(truth.q)))
+    # A dof on its limit has no error bar, and one without markers none that is meaningful.
+    determined = ~track.undetermined & ~track.at_limits
+    determined &= (track.sd > 0.0) & (track.sd < MAX_DETERMINED_SD)
+    angles = determined & skeleton.turns
+    return TruthComparison(
+        joint_error=float(distances.mean()),
+        joint_error_95=float(np.percentile(distances, 95.0)),
+        angle_error=float(np.median(errors[angles])),
+        within_band=float((errors <= SDS_FOR_90_PERCENT * track.sd)[determined].mean()),
+        determined=float(determined.mean()),
+    )

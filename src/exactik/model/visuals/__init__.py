@@ -1,0 +1,47 @@
+"""What bones look like: meshes attached to them, and skins that several of them bend.
+
+Nothing here takes part in solving. A skeleton holds its visuals as a `LazyVisuals`, which reads
+meshes and textures when they are first asked for, so that to load a figure costs what it did.
+"""
+
+from exactik.model.visuals._materials import (
+    MAX_PIXELS,
+    Material,
+    Texture,
+    find_image_type,
+    measure_image,
+    srgb_to_linear,
+)
+from exactik.model.visuals._mesh import (
+    MAX_VERTICES,
+    Mesh,
+    compute_normals,
+    join_meshes,
+    make_box,
+    make_capsule,
+    make_cylinder,
+    make_sphere,
+)
+from exactik.model.visuals._visuals import LazyVisuals, Skin, Visual, Visuals, map_visuals
+
+__all__ = [
+    "MAX_PIXELS",
+    "MAX_VERTICES",
+    "LazyVisuals",
+    "Material",
+    "Mesh",
+    "Skin",
+    "Texture",
+    "Visual",
+    "Visuals",
+    "compute_normals",
+    "find_image_type",
+    "join_meshes",
+    "make_box",
+    "make_capsule",
+    "make_cylinder",
+    "make_sphere",
+    "map_visuals",
+    "measure_image",
+    "srgb_to_linear",
+]

@@ -1,0 +1,28 @@
+"""What dofs may do: options that all that solves has in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from exactik._options import option
+
+
+@dataclass(frozen=True, kw_only=True)
+class DofOptions:
+    """Limits and locks, see `Problem`."""
+
+    limits: str = option(
+        "hard",
+        "Limits of joints: hard, soft or off.",
+        more="Hard limits are never left, soft ones cost.",
+        why="A pose beyond the limits of a body is wrong, whatever the markers say.",
+        metavar="WORD",
+        words={"hard": "hard", "soft": "soft", "off": "off"},
+    )
+    lock: str | Iterable[str] = option(
+        (),
+        "Bones or dofs that stay at rest, by name or pattern; may be given repeatedly.",
+        why="All that can move may be needed.",
+        metavar="NAME",
+    )

@@ -1,0 +1,1 @@
+"""From markers to motion: labels, calibration, tracking, diagnosis, joint angles."""

@@ -1,0 +1,59 @@
+"""What people publish about a movement: joint angles by the ISB's recommendations, gait."""
+
+from exactik.recordings.angles._angle_rates import compute_angle_rates
+from exactik.recordings.angles._body_segments import (
+    SEGMENTS,
+    BodySegments,
+    find_body_segments,
+    is_body,
+)
+from exactik.recordings.angles._definitions import (
+    ANGLE_NAMES,
+    JOINTS,
+    AngleName,
+    JointDefinition,
+    describe_angles,
+)
+from exactik.recordings.angles._feet import FootPaths, Walker
+from exactik.recordings.angles._gait_cycles import (
+    CYCLE_POINTS,
+    GaitCurve,
+    GaitCycle,
+    GaitCycles,
+    GaitParameter,
+    find_gait_cycles,
+)
+from exactik.recordings.angles._gait_events import (
+    GaitEvent,
+    GaitEvents,
+    find_events_of,
+    find_gait_events,
+)
+from exactik.recordings.angles._joint_angles import JointAngles, compute_joint_angles
+
+__all__ = [
+    "ANGLE_NAMES",
+    "CYCLE_POINTS",
+    "JOINTS",
+    "SEGMENTS",
+    "AngleName",
+    "BodySegments",
+    "FootPaths",
+    "GaitCurve",
+    "GaitCycle",
+    "GaitCycles",
+    "GaitEvent",
+    "GaitEvents",
+    "GaitParameter",
+    "JointAngles",
+    "JointDefinition",
+    "Walker",
+    "compute_angle_rates",
+    "compute_joint_angles",
+    "describe_angles",
+    "find_body_segments",
+    "find_events_of",
+    "find_gait_cycles",
+    "find_gait_events",
+    "is_body",
+]

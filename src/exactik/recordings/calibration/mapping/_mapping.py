@@ -1,0 +1,178 @@
+"""Which recorded marker is which of a skeleton's, or on which bone it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from exactik._text import join_names
+from exactik.anatomy.marker_sets import MarkerSet, list_landmarks, strip_prefix
+from exactik.errors import UnknownNameError
+from exactik.model import Skeleton
+
+# Why a recorded marker is not used, by the code of its match: of one, of several.
+UNUSED = {
+    "by-hand": ("is left out by hand", "are left out by hand"),
+    "never-seen": ("is in no frame", "are in no frame"),
+    "computed": ("is computed, not measured", "are computed, not measured"),
+    "object": ("is on a thing", "are on things"),
+    "other-subject": ("is another subject's", "are another subject's"),
+    "unnamed": ("has no name", "have no name"),
+    "unknown-name": ("has a name that means nothing here", "have names that mean nothing here"),
+    "unclear": ("is not clear", "are not clear"),
+}
+MAX_LISTED_NAMES = 6  # of markers in a sentence
+
+Point = tuple[float, float, float]
+"""A place in a bone's frame [m]."""
+HandMapping = Mapping[str, "str | tuple[str, ArrayLike] | None"]
+"""Recorded marker → own marker, bone, landmark, or (bone, place in its frame [m]); None: unused."""
+
+
+class Match(NamedTuple):
+    """What a recorded marker is.
+
+    Attributes:
+        recorded: its name in the recording.
+        marker: the skeleton's own marker that it is; None if it is none of them.
+        bone: that it is on; None if it is not known, and the marker is not used.
+        point: its place in the bone's frame [m], roughly; None for the own marker's, or if nothing
+            is known but the bone.
+        reason: in words.
+        confidence: from 0 to 1.
+        code: why, for programs. Used: "by-hand", "same-name", "landmark" (the name means a place on
+            the skin), "joint-centre" (a place inside), "geometry" (by where it rests). Not used:
+            "by-hand", "computed", "unknown-name", "unnamed", "unclear", "object", "other-subject",
+            "never-seen".
+        kind: "skin" for a marker on it, "joint" for a point inside.
+        offset_sd: how far it may be from its point, one standard deviation along
+            each axis [m]; None: as `calibrate` is told.
+        landmark: that its name means, such as "l_knee_lateral"; "" if none.
+    """
+
+    recorded: str
+    marker: str | None = None
+    bone: str | None = None
+    point: Point | None = None
+    reason: str = ""
+    confidence: float = 0.0
+    code: str = ""
+    kind: str = "skin"
+    offset_sd: float | None = None
+    landmark: str = ""
+
+    @property
+    def text(self) -> str:
+        """What it is taken for, in words; "" if it is not used."""
+        if self.landmark != "" and self.bone is not None:
+            return list_landmarks()[self.landmark].text
+        return self.marker or self.bone or ""
+
+    @property
+    def has_same_name(self) -> bool:
+        """Whether marker and recorded marker are called the same but for prefix and case."""
+        if self.marker is None:
+            return False
+        return strip_prefix(self.recorded).casefold() == strip_prefix(self.marker).casefold()
+
+
+@dataclass(frozen=True)
+class MarkerMapping:
+    """What each marker of a recording is; `print` shows it as a table.
+
+    Attributes:
+        skeleton: whose markers and bones are meant.
+        matches: one for each recorded marker, in the order of the recording.
+        marker_set: the known set whose names they have, None if there is none.
+    """
+
+    skeleton: Skeleton
+    matches: tuple[Match, ...]
+    marker_set: MarkerSet | None = None
+
+    def __iter__(self) -> Iterator[Match]:
+        return iter(self.matches)
+
+    def __len__(self) -> int:
+        """Number of recorded markers."""
+        return len(self.matches)
+
+    def __getitem__(self, recorded: str) -> Match:
+        """Return what a recorded marker is."""
+        for match in self.matches:
+            if match.recorded == recorded:
+                return match
+        raise UnknownNameError("marker", recorded, [match.recorded for match in self.matches])
+
+    @property
+    def used(self) -> tuple[Match, ...]:
+        """The markers whose bone is known."""
+        return tuple(match for match in self.matches if match.bone is not None)
+
+    def describe_unused(self) -> str:
+        """Return why markers are not used: "2 are in no frame (C7, T10), 1 has no name (*3)"."""
+        parts = []
+        for code, (one, several) in UNUSED.items():
+            names = [m.recorded for m in self.matches if m.bone is None and m.code == code]
+            if len(names) > 0:
+                listed = join_names(list(map(strip_prefix, names)), MAX_LISTED_NAMES, spare=1)
+                parts.append(f"{len(names)} {one if len(names) == 1 else several} ({listed})")
+        return "; ".join(parts)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Recorded name → name on `applied`, of the markers in use."""
+        return {match.recorded: self.name_of(match) for match in self.used}
+
+    def name_of(self, match: Match) -> str:
+        """Return what the marker is called on `applied`: as before if names agree, else anew."""
+        if match.marker is not None and match.has_same_name:
+            return match.marker
+        short = strip_prefix(match.recorded)
+        alone = [strip_prefix(used.recorded) for used in self.used].count(short) == 1
+        return short if alone else match.recorded
+
+    def applied(self) -> Skeleton:
+        """Return the skeleton with its markers called as in the recording, new ones added.
+
+        A marker of which only the bone is known is put in the middle of it.
+        """
+        placed = dict(self.skeleton.markers)
+        for match in self.used:
+            if match.marker is not None:
+                placed.pop(match.marker, None)
+        new: dict[str, tuple[str, ArrayLike]] = {}
+        for match in self.used:
+            assert match.bone is not None
+            point = match.point
+            if point is None and match.marker is not None:
+                point = self.skeleton.marker(match.marker)[1]
+            if point is None:
+                point = _bone_middle(self.skeleton, match.bone)
+            new[self.name_of(match)] = (match.bone, point)
+        return self.skeleton.with_markers({**placed, **new})
+
+    def __str__(self) -> str:
+        """Return a table: marker, what it is, why, how sure."""
+        rows = [("recorded", "marker", "bone", "sure", "why")]
+        for match in self.matches:
+            sure = f"{100 * match.confidence:.0f} %"
+            cells = (match.recorded, match.marker or "–", match.bone or "not used", sure)
+            rows.append((*cells, match.reason))
+        widths = [max(len(row[k]) for row in rows) for k in range(4)]
+        lines = [
+            "  ".join([*(row[k].ljust(widths[k]) for k in range(4)), row[4]]).rstrip()
+            for row in rows
+        ]
+        return "\n".join(lines)
+
+
+def _bone_middle(skeleton: Skeleton, bone: str) -> Point:
+    """Return the middle between a bone's joint and its children's, in the bone's frame [m]."""
+    offsets = skeleton.rest_offsets[skeleton.parents == skeleton.bone_index(bone)]
+    x, y, z = (0.5 * np.mean(offsets, axis=0)).tolist() if len(offsets) > 0 else (0.0, 0.0, 0.0)
+    return x, y, z

@@ -1,0 +1,240 @@
+"""What is said about a recording: the sentences of all kinds of findings, and their short names.
+
+A template is filled with the value, the names, the frames and the details of a finding. The letter
+behind an exclamation mark says how, see `_Filler`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from string import Formatter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from exactik._text import Reason, format_millimetres, format_share, join_names
+
+if TYPE_CHECKING:
+    from exactik.recordings.diagnosis._finding import Finding
+
+MAX_NAMES = 4  # in a sentence
+CLEARLY_NEARER = 0.7  # share of the error of two markers up to which their exchange is an argument
+
+SENTENCES = {
+    "stature-short": "the figure would be {value:.2g} m tall",
+    "stature-tall": "the figure would be {value:.2g} m tall",
+    "size": "what was recorded has {size:.2g} times the size of the figure",
+    "unit": "the length unit of the file cannot be right, lengths were multiplied by {factor:g}",
+    "error": "markers are off by {error!m} on average",
+    "limb-error": "the markers of {names!n} are off by up to {error!m} on average",
+    "marker-error": "{names!n} {names!v} off by up to {error!m} on average",
+    "marker-stretch": "{names[0]} is off by up to {largest!m} in frames {first} to {last}",
+    "marker-jump": "{names[0]} jumps by {distance!m} in frame {first}",
+    "handedness": "names are mixed up, as places of markers show",
+    "handedness, mirrored": "left and right are exchanged, or two axes, as places of markers show",
+    "backwards": "the figure goes backwards: left and right, or two axes, may be exchanged",
+    "redundancy": (
+        "{count} are hardly more than is fitted to them, so that {error!m} is no evidence "
+        "of a good fit"
+    ),
+    "redundancy, still": ("hardly anything moves, so that {error!m} is no evidence of a good fit"),
+    "open-dofs": ("{open} of {count} dofs with markers beyond them are not determined ({bones!n})"),
+    "markers-used": "only {used} of {recorded} markers are used, without {names!n}",
+    "markers-used, none": "no marker of the figure is ever seen",
+    "unpaired": "{names!n} have no partner on the other side",
+    "marker-set": "the marker set {marker_set} lacks {missing} of {size} ({names!n})",
+    "up-axis": "the figure leans by {angle:.0f}° on average if {axis} is up",
+    "up-axis, upside down": "the figure is upside down if {axis} is up",
+    "up-guess": "neither the file nor the figure tells that {axis} is up (--up)",
+    "labels": "the labels of {value!p} of the samples are doubtful, found by shape",
+    "matches": "what {names!n} are is a guess",
+    "limits": "{names!n} are at their limits in up to {value!p} of the frames",
+    "limits, one": "{names!n} is at its limit in up to {value!p} of the frames",
+    "proportions": "the {names!n} would have {ratio:.2f} times the usual length",
+    "marker-symmetry": (
+        "{pairs!n} sit at places that are not mirror images, by up to {distance!m}"
+    ),
+    "limb-symmetry": "{names!n} is off by {error!m}, {mirrored} by {other!m}",
+    "swaps": (
+        "{pairs!n} seem to have exchanged their names for a while (--robust huber exchanges them)"
+    ),
+    "gaps": "joints of {limb} had lost their markers in {value!p} of the time",
+    "gaps, of no limb": "joints had lost their markers in {value!p} of the time",
+    "blind": "fewer than three markers are seen in {value!p} of the frames",
+    "not-converged": "the solve did not come to rest in {value!p} of the frames",
+    "jumps": "the pose jumps though no marker does in {value!p} of the frames",
+    "poor-frames": "markers fit far worse than elsewhere in {value!p} of the frames",
+    "calibration": "the fit of the figure to the subject did not come to rest",
+    "bones-solved": "markers tell something of {names!n}",
+    "bones-held": "no marker tells anything of {names!n}: held at rest",
+    "far-marker": "{off_mm!l} off, up to {max_mm!l}; usually {usual_mm!l}",
+    "far-marker, left out": (
+        "{off_mm!l} off, up to {max_mm!l}; usually {usual_mm!l}; it was left out"
+    ),
+    "frozen-marker": "stays at the same place to the last digit while others move",
+    "subject-seen": "the subject is seen in frames {first} to {last}",
+}
+"""By kind; a variant of a kind is named behind a comma."""
+
+
+class StretchWords(NamedTuple):
+    """What is said of frames that deserve a look.
+
+    Attributes:
+        cause: why; a template.
+        title: in two or three words, of one stretch alone.
+        label: of all such stretches.
+        one: behind "1".
+        many: behind a larger number; "" if it is the same.
+        consequence: of the cause, "" if there is none.
+    """
+
+    cause: str
+    title: str
+    label: str
+    one: str
+    many: str = ""
+    consequence: str = ""
+
+
+STRETCHES = {
+    "no-markers": StretchWords(
+        cause="fewer than three markers are seen",
+        consequence="the pose is a guess",
+        title="hardly any markers",
+        label="no markers",
+        one="with hardly any markers",
+    ),
+    "not-converged": StretchWords(
+        cause="the solve did not come to rest",
+        title="not at rest",
+        label="not at rest",
+        one="not solved to rest",
+    ),
+    "poor-fit": StretchWords(
+        cause="markers fit badly, up to {value_mm:.0f} mm ({names!c})",
+        title="poor fit",
+        label="fits badly",
+        one="where markers fit badly",
+    ),
+    "gap": StretchWords(
+        cause="markers are missing that determine {names!c}",
+        consequence="filled from before and after",
+        title="filled gap",
+        label="gap filled",
+        one="filled gap",
+        many="filled gaps",
+    ),
+    "ignored-marker": StretchWords(
+        cause="marker {names!c} is {value_mm:.0f} mm off and was left out",
+        title="marker left out",
+        label="left out",
+        one="of a marker left out",
+        many="of markers left out",
+    ),
+    "jump": StretchWords(
+        cause="the pose of {names!c} jumps",
+        consequence="two solutions fit there, or the markers leave it open",
+        title="jump",
+        label="jumps",
+        one="jump between two solutions",
+        many="jumps between two solutions",
+    ),
+    "excess-cost": StretchWords(
+        cause="costs up to {value!p} more than the best solution found there",
+        consequence="a motion without jumps that passes to it and back would cost still more",
+        title="excess-cost",
+        label="costs more",
+        one="where continuity has a price",
+    ),
+}
+"""In the order in which kinds are listed."""
+
+FRAME_SENTENCES = {
+    "converged": "Solved: no pose near this one fits the markers better.",
+    "not-converged": "The solve did not come to rest.",
+    "no-markers": "Fewer than three markers are seen; the pose is a guess.",
+    "at-limits": "Solved; held at a limit: {names!c}.",
+    "gap": "Not determined by the markers seen: {names!c}.",
+    "cheaper": " Another costs {less:.0f} % less, but the motion would jump.",
+}
+"""What `Track.status` says in a word."""
+
+SWAP_SENTENCES = {
+    "repaired": (
+        "the solve took them exchanged, which fits to {exchanged_mm!l} instead of {error_mm!l}"
+    ),
+    "untried": "their paths suggest it; it was not tried on the pose",
+    "unlikely": ("their paths suggest it, but with the names exchanged the markers fit worse"),
+    "undecided": "their paths suggest it; the fit is about the same either way",
+    "likely": "with the names exchanged they fit to {exchanged_mm!l} instead of {error_mm!l}",
+    "likely, by neighbours": "exchanged they keep their distances to the markers around them",
+    "likely, by all": (
+        "solved with the names exchanged, the squared errors of all markers fall to "
+        "{squares_ratio!h}"
+    ),
+}
+"""Of kind "swap", by what came of it."""
+
+
+class _Filler(Formatter):
+    """Fills templates: what a letter behind an exclamation mark does with a value."""
+
+    def convert_field(self, value: Any, conversion: str | None) -> Any:
+        match conversion:
+            case "m":  # length [m]
+                return format_millimetres(1e3 * value)
+            case "l":  # length [mm]
+                return format_millimetres(value)
+            case "p":  # share, without digits after the point
+                return f"{100.0 * value:.0f} %"
+            case "h":  # share, as exactly as it needs
+                return format_share(value)
+            case "n":  # names
+                return join_names(value, MAX_NAMES, spare=1)
+            case "c":  # names, with commas alone
+                return join_names(value, MAX_NAMES, last=", ")
+            case "v":  # verb
+                return "is" if len(value) == 1 else "are"
+        return super().convert_field(value, conversion)  # pyright: ignore[reportArgumentType]
+
+
+_FILLER = _Filler()
+
+
+def fill(template: str, **fields: Any) -> str:
+    """Return a sentence from a template and what it needs."""
+    return _FILLER.vformat(template, (), fields)
+
+
+def describe(finding: Finding) -> Reason:
+    """Return a finding in words."""
+    kind, details = finding.kind, finding.details
+    if kind == "swap":
+        return Reason(describe_swap(details))
+    fields = {
+        "value": finding.value,
+        "value_mm": 1e3 * finding.value,
+        "names": finding.names,
+        "first": finding.first,
+        "last": finding.last,
+        **details,
+    }
+    if finding.severity == "look" and kind in STRETCHES:
+        words = STRETCHES[kind]
+        return Reason(fill(words.cause, **fields), words.consequence)
+    variant = details.get("variant", "")
+    if kind == "limits" and len(finding.names) == 1:
+        variant = "one"
+    text = fill(SENTENCES[f"{kind}, {variant}" if variant != "" else kind], **fields)
+    if kind in ("marker-stretch", "marker-jump") and len(finding.names) > 1:
+        text += fill(", {names!n} in others", names=finding.names[1:])
+    return Reason(text)
+
+
+def describe_swap(details: Mapping[str, Any]) -> str:
+    """Return why two markers are suspected, without names and frames; see `examine_swaps`."""
+    state, ratio = details["verdict"], details["squares_ratio"]
+    if ratio is None:
+        state = state if state == "repaired" else "untried"
+    elif state == "likely" and details["exchanged_mm"] >= CLEARLY_NEARER * details["error_mm"]:
+        state += ", by all" if ratio < 1.0 else ", by neighbours"
+    return fill(SWAP_SENTENCES[state], **details)

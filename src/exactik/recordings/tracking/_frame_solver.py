@@ -1,0 +1,200 @@
+"""Calls of the compiled loop over frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from exactik.kernels.descent.results import FRAME_RESULT_SIZE, RESULT_COST
+from exactik.kernels.recording.sequence import solve_sequence
+from exactik.kernels.tree.equivalent_coordinates import (
+    to_nearest_equivalent,
+    unwrap_coordinates,
+)
+from exactik.model import Skeleton
+from exactik.recordings.tracking._options import TrackingOptions
+from exactik.recordings.tracking._problem import TrackingProblem
+from exactik.typing import Array, IntArray
+
+
+class FrameSolutions(NamedTuple):
+    """Poses of frames, and how their descents ended.
+
+    Attributes:
+        q: (n, nq).
+        outcomes: (n, FRAME_RESULT_SIZE), see `kernels.descent.results`.
+    """
+
+    q: Array
+    outcomes: Array
+
+    @property
+    def cost(self) -> Array:
+        """Cost of each frame with its loss and posture, (n,); a view."""
+        return self.outcomes[:, RESULT_COST]
+
+    def copy(self) -> FrameSolutions:
+        """Return the same in new arrays."""
+        return FrameSolutions(self.q.copy(), self.outcomes.copy())
+
+    def take(self, rows: IntArray | slice) -> FrameSolutions:
+        """Return some rows: a view if they are a slice, else a copy."""
+        return FrameSolutions(self.q[rows], self.outcomes[rows])
+
+    def put(self, rows: IntArray | slice, other: FrameSolutions) -> None:
+        """Replace some rows."""
+        self.q[rows], self.outcomes[rows] = other
+
+
+@dataclass(frozen=True, eq=False)
+class TrackingRun:
+    """What the stages of `track` share.
+
+    Attributes:
+        problem: targets of all frames.
+        warm_start: options of descents from the pose of a frame nearby, see
+            `kernels.descent.options`.
+        cold_start: options of descents from elsewhere.
+        options: of the stages.
+        threads: how many.
+        on_gpu: whether many courses are followed on a GPU.
+    """
+
+    problem: TrackingProblem
+    warm_start: Array
+    cold_start: Array
+    options: TrackingOptions
+    threads: int
+    on_gpu: bool = False
+
+
+def follow_frames(
+    problem: TrackingProblem, descent_options: Array, frames: IntArray, start: Array
+) -> FrameSolutions:
+    """Solve frames one after the other, each from the solution before it.
+
+    Args:
+        problem: targets of all frames.
+        descent_options: see `kernels.descent.options`.
+        frames: in the order to be solved, (n,).
+        start: pose that the first one starts from, (nq,).
+    """
+    q = np.empty((len(frames), len(start)))
+    q[:1] = start
+    return _solve(problem, descent_options, frames, q, from_previous=True)
+
+
+def solve_frames(
+    problem: TrackingProblem, descent_options: Array, frames: IntArray, q: Array
+) -> FrameSolutions:
+    """Solve frames, (n,), each by itself from its row of q, (n, nq)."""
+    q = np.array(q, dtype=float, order="C")
+    return _solve(problem, descent_options, frames, q, from_previous=False)
+
+
+def follow_branch(
+    problem: TrackingProblem,
+    descent_options: Array,
+    frames: IntArray,
+    start: Array,
+    path_residual: Array,
+    path_cost: Array,
+    same_distance: float,
+    max_loss: float,
+) -> FrameSolutions:
+    """Follow another solution beside a path until it meets the path or costs too much.
+
+    Args:
+        problem: targets of all frames.
+        descent_options: see `kernels.descent.options`.
+        frames: in the order to be solved, at most, (n,).
+        start: pose at the first, (nq,).
+        path_residual: of the path, in the same frames and order [m], (n, M, 3).
+        path_cost: of the path, (n,).
+        same_distance: ends where every marker is nearer than this to the path's [m].
+        max_loss: ends where so much cost has been lost against the path since its best moment.
+
+    Returns:
+        As many frames as were followed.
+    """
+    q = np.empty((len(frames), len(start)))
+    q[:1] = start
+    beside = (path_residual, path_cost, same_distance, max_loss)
+    return _solve(problem, descent_options, frames, q, from_previous=True, beside=beside)
+
+
+def _solve(
+    problem: TrackingProblem,
+    descent_options: Array,
+    frames: IntArray,
+    q: Array,
+    *,
+    from_previous: bool,
+    beside: tuple[Array, Array, float, float] | None = None,
+) -> FrameSolutions:
+    buffers, outcomes = problem.buffers, np.zeros((len(frames), FRAME_RESULT_SIZE))
+    residual, cost, same_distance, max_loss = beside or (
+        np.empty((0, 0, 3)),
+        np.empty(0),
+        0.0,
+        np.inf,
+    )
+    count = solve_sequence(
+        problem.skeleton.tree,
+        buffers.goals,
+        problem.frame_problem.box,
+        descent_options,
+        problem.targets,
+        np.ascontiguousarray(frames),
+        from_previous,
+        np.ascontiguousarray(residual),
+        np.ascontiguousarray(cost),
+        same_distance,
+        max_loss,
+        q,
+        outcomes,
+        buffers.descent_state,
+        buffers.workspace,
+    )
+    return FrameSolutions(q[:count], outcomes[:count])
+
+
+def find_nearest_equivalents(problem: TrackingProblem, q: Array, reference: Array) -> Array:
+    """Return the coordinates of the same poses q that are nearest to a reference, (n, nq)."""
+    q, (lower, upper) = np.array(q, dtype=float, order="C"), _find_limits_of_changes(problem)
+    to_nearest_equivalent(problem.skeleton.tree, lower, upper, np.ascontiguousarray(reference), q)
+    return q
+
+
+def unwrap_motion(skeleton: Skeleton, q: Array, limited: bool) -> None:
+    """Remove whole turns between neighbouring frames from coordinates q, (n, nq), in place.
+
+    Args:
+        skeleton: the figure.
+        q: what is changed.
+        limited: whether it stays within the limits.
+    """
+    free = np.full(skeleton.nv, np.inf)
+    lower = np.array(skeleton.lower) if limited else -free
+    upper = np.array(skeleton.upper) if limited else free
+    unwrap_coordinates(skeleton.tree, lower, upper, q)
+
+
+def unwrap_path(problem: TrackingProblem, q: Array) -> None:
+    """Remove whole turns between neighbouring frames from coordinates q, (n, nq), in place."""
+    lower, upper = _find_limits_of_changes(problem)
+    unwrap_coordinates(problem.skeleton.tree, lower, upper, q)
+
+
+def _find_limits_of_changes(problem: TrackingProblem) -> tuple[Array, Array]:
+    """Return the limits of other coordinates of the same pose, (nv,); NaN for those to be kept.
+
+    Custom joints keep theirs: what their coordinates mean is not for us to say, and in a real
+    recording the second solution of a shoulder's angles led to limits that held it.
+    """
+    box, skeleton = problem.frame_problem.box, problem.skeleton
+    custom = np.array([bone.joint.kind == "custom" for bone in skeleton.bones])
+    kept = custom[skeleton.dof_bones]
+    return np.where(kept, np.nan, box.lower), np.where(kept, np.nan, box.upper)

@@ -1,0 +1,305 @@
+"""The motion found for a recording, and how far to trust it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik._arguments import require_html_path
+from exactik._registry import find
+from exactik.model import Skeleton
+from exactik.model.motion import Markers, Motion, Swap, choose_even_frames
+from exactik.recordings.angles import (
+    GaitCycles,
+    JointAngles,
+    compute_angle_rates,
+    compute_joint_angles,
+    find_body_segments,
+    find_gait_cycles,
+)
+from exactik.recordings.tracking._continuity import find_jumping_bones
+from exactik.recordings.tracking._error_bars import (
+    are_minima,
+    compute_combination_deviations,
+    compute_standard_deviations,
+    measure_frame_errors,
+)
+from exactik.recordings.tracking._options import TrackingOptions
+from exactik.recordings.tracking._problem import TrackingProblem, match_markers
+from exactik.recordings.tracking.smoothing import Smoothing
+from exactik.typing import Array, BoolArray, IntArray
+
+if TYPE_CHECKING:
+    from exactik.recordings.diagnosis import Finding, RecordingContext, RecordingVerdict
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Track:
+    """What `track` found.
+
+    Attributes:
+        motion: the poses, inside the limits, angles without whole turns from frame to frame.
+        names: of the markers that were used, (M,), as the skeleton has them.
+        marker_errors: distance of every marker from its place on the figure [m], (T, M); not a
+            number where it is missing.
+        cost: ½ Σ w |r|² of the markers, (T,).
+        projected_gradient: relative, of the last solve of each frame, (T,).
+        ended: how that solve ended, (T,): "converged", "stalled" or "iteration-limit".
+        iterations: of it, (T,).
+        undetermined: dofs that had lost their markers and went by their course, (T, nv).
+        excess_cost: share by which each frame costs more than the best solution that was found for
+            it alone, (T,): what a continuous motion costs there; before smoothing.
+        marker_weights: that a robust loss gave to the markers, 0 to 1, (T, M), else None.
+        swaps: pairs of markers that were exchanged back, if the loss is robust.
+        spikes: samples that were left out because they stand out from their neighbours in time, if
+            the loss is robust, (T, M); else empty.
+        sigma: standard deviation of the markers along each axis [m]: given, or estimated.
+        seconds: that it took.
+        solver: name of the method.
+        markers: the recording, as it was given.
+        settings: arguments that `track` was called with, by name.
+        options: thresholds of the stages.
+        problem: what was solved: the markers without outliers, their weights and places on the
+            figure, limits and locks.
+        threads: that it was solved with.
+        device: what the first pass ran on: "cpu", or "cuda" and the name of the GPU.
+        smoothing: how firmly accelerations were held; None if frames were solved by themselves.
+        frame_q: solutions of the frames by themselves, (T, nq), before they were smoothed.
+        context: what is known of the recording beyond this, such as which markers were left out
+            and why; None unless `exactik.recordings.pipeline` made the track.
+    """
+
+    motion: Motion
+    names: tuple[str, ...]
+    marker_errors: Array
+    cost: Array
+    projected_gradient: Array
+    ended: NDArray[np.str_]
+    iterations: IntArray
+    undetermined: BoolArray
+    excess_cost: Array
+    marker_weights: Array | None
+    swaps: tuple[Swap, ...]
+    spikes: BoolArray
+    sigma: float
+    seconds: float
+    solver: str
+    markers: Markers
+    settings: Mapping[str, Any]
+    options: TrackingOptions
+    problem: TrackingProblem
+    threads: int
+    device: str = "cpu"
+    smoothing: Smoothing | None = None
+    frame_q: Array | None = None
+    context: RecordingContext | None = None
+
+    def __len__(self) -> int:
+        """Number of frames."""
+        return len(self.cost)
+
+    def __repr__(self) -> str:
+        error = 1e3 * self.mean_error
+        return f"<Track of {self.skeleton.name!r}: {len(self)} frames, {error:.1f} mm a marker>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the verdict, and the motion with its markers."""
+        return find("render_card")(self)
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The figure."""
+        return self.motion.skeleton
+
+    @cached_property
+    def recorded_names(self) -> dict[str, str]:
+        """Name in the recording of each marker in use."""
+        matches = match_markers(self.skeleton, self.markers)
+        return {mine: name for name, mine in matches.items() if mine in self.names}
+
+    @property
+    def solved_positions(self) -> Array:
+        """Markers as they were solved [m, world], (T, M, 3).
+
+        Spikes are missing and swapped markers exchanged back, if the loss is robust.
+        """
+        return self.problem.targets.position
+
+    @property
+    def marker_points(self) -> Array:
+        """Places of the markers in their bones [m], (1, M, 3), or (T, M, 3) if given by frame."""
+        return self.problem.targets.point
+
+    @property
+    def errors_that_count(self) -> Array:
+        """The same as `marker_errors` [m], (T, M), not a number for markers of weight 0 either."""
+        counts = self.problem.counts
+        return self.marker_errors if counts.all() else np.where(counts, self.marker_errors, np.nan)
+
+    @cached_property
+    def frame_errors(self) -> tuple[Array, Array]:
+        """Mean and largest of `marker_errors` of each frame [m], (T,) each; NaN without markers."""
+        return measure_frame_errors(self.marker_errors)
+
+    @property
+    def mean_error(self) -> float:
+        """Mean of `errors_that_count` [m]."""
+        errors = self.errors_that_count
+        seen = np.isfinite(errors)
+        return float(errors[seen].mean()) if seen.any() else float("nan")
+
+    @property
+    def converged(self) -> BoolArray:
+        """Whether each frame's pose is a stationary point within the limits, (T,)."""
+        limit = self.options.assessment.converged_gradient
+        return (self.ended == "converged") | (self.projected_gradient <= limit)
+
+    @cached_property
+    def at_limits(self) -> BoolArray:
+        """Which dofs sit on a limit, (T, nv)."""
+        problem = self.problem.frame_problem
+        coordinate = problem.box.coordinate
+        q = self.motion.q[:, np.maximum(coordinate, 0)]
+        on_limit = (q <= problem.lower) | (q >= problem.upper)
+        return on_limit & (coordinate >= 0) & ~problem.locked
+
+    @cached_property
+    def status(self) -> NDArray[np.str_]:
+        """One word a frame, (T,).
+
+        "no-markers" (fewer than three), "not-converged", "gap", "at-limits" or "converged"; the
+        first that holds.
+        """
+        words = np.full(len(self), "converged", dtype="U13")
+        words[self.at_limits.any(axis=1)] = "at-limits"
+        words[self.undetermined.any(axis=1)] = "gap"
+        words[~self.converged] = "not-converged"
+        words[np.isfinite(self.errors_that_count).sum(axis=1) < 3] = "no-markers"
+        return words
+
+    @cached_property
+    def jumping_bones(self) -> BoolArray:
+        """Which bones jump from each frame to the next, (T, B), see `find_jumps`."""
+        return find_jumping_bones(self.problem, np.array(self.motion.q), self.options)
+
+    @property
+    def jumps(self) -> BoolArray:
+        """Whether the pose jumps from each frame to the next though no marker does, (T,)."""
+        return np.asarray(self.jumping_bones.any(axis=1))
+
+    @cached_property
+    def sd(self) -> Array:
+        """Standard deviation of every dof [rad or m], (T, nv), from that of the markers.
+
+        By the exact Hessian of each frame; smoothing lessens what noise has part in it. What no
+        marker determines has that of an angle of which nothing is known, 1.8 rad; a dof at a limit
+        none.
+        """
+        q = np.array(self.motion.q)
+        return compute_standard_deviations(
+            self.problem, q, self.sigma, self.threads, self.smoothing
+        )
+
+    @cached_property
+    def never_determined(self) -> tuple[str, ...]:
+        """Dofs that the markers hardly determine in any frame, see `AssessmentOptions.open_sd`.
+
+        Judged by some frames spread over those that have three markers or more.
+        """
+        options, problem = self.options.assessment, self.problem
+        seen = np.flatnonzero(np.isfinite(self.errors_that_count).sum(axis=1) >= 3)
+        there = seen if len(seen) > 0 else np.arange(len(self))
+        frames = there[choose_even_frames(len(there), options.open_sd_frames)]
+        q = np.array(self.motion.q[frames])
+        sd = compute_standard_deviations(problem.select(frames), q, self.sigma, 1)
+        is_open = (np.median(sd, axis=0) > options.open_sd) & ~problem.frame_problem.locked
+        return tuple(np.array(self.skeleton.dof_names)[is_open].tolist())
+
+    @cached_property
+    def certified(self) -> BoolArray:
+        """Whether the solution of each frame by itself is at a minimum, (T,).
+
+        Stationary, and the exact Hessian of the free dofs without negative curvature.
+        """
+        q = self.motion.q if self.frame_q is None else self.frame_q
+        return self.converged & are_minima(self.problem, np.array(q))
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """All that was found out about the recording, the gravest first.
+
+        What was measured and is fine, too, with severity "good". `verdict` and `attention` are
+        views of it, as are the report, the bookmarks of the player and the summary as JSON.
+        """
+        return find("diagnose")(self)
+
+    @cached_property
+    def attention(self) -> list[Finding]:
+        """Segments of frames that deserve a look, with the reason, the worst first."""
+        return find("list_stretches")(self.findings)
+
+    @cached_property
+    def verdict(self) -> RecordingVerdict:
+        """Whether the recording as a whole is good, usable with care or not to be used; why."""
+        return find("judge_findings")(self.findings)
+
+    @property
+    def why(self) -> list[str]:
+        """One sentence a frame; `status` has the same in a word."""
+        return find("explain_frames")(self)
+
+    def angles(self) -> JointAngles:
+        """Return the joint angles, as they are published, with their standard deviations.
+
+        See docs/angles.md for names and signs. Deviations are those of the markers' noise, as in
+        `sd`, propagated with the correlations between dofs; of what the figure's own proportions
+        get wrong they know nothing.
+        """
+        return self._angles
+
+    @cached_property
+    def _angles(self) -> JointAngles:
+        angles, q = compute_joint_angles(self.motion), np.array(self.motion.q)
+        segments = find_body_segments(self.skeleton)
+        shares = np.ones((len(q), self.skeleton.nv))
+        if self.smoothing is not None:
+            # Correlations are those of each frame alone; smoothing narrows the dofs they are of.
+            alone = compute_standard_deviations(self.problem, q, self.sigma, self.threads)
+            np.divide(self.sd, alone, out=shares, where=alone > 0.0)
+
+        def compute_rows(frames: IntArray) -> Array:
+            return compute_angle_rates(segments, angles.names, q[frames]) * shares[frames, None]
+
+        sd = compute_combination_deviations(
+            self.problem, q, self.sigma, self.threads, len(angles.names), compute_rows
+        )
+        return angles.with_sd(sd)
+
+    def gait(self) -> GaitCycles:
+        """Return the strides of the motion; none, and why, if it is no gait."""
+        return self._gait
+
+    @cached_property
+    def _gait(self) -> GaitCycles:
+        root = self.skeleton.dof_bones == 0  # without it a pose is a guess
+        known = np.logical_not(self.undetermined[:, root].any(axis=1))
+        return find_gait_cycles(self.motion, known=np.asarray(known))
+
+    def report(self, path: str | os.PathLike[str], *, command: str = "") -> None:
+        """Write a report: one HTML file that needs nothing else.
+
+        Args:
+            path: of the file.
+            command: that repeats the solve, to be printed in it.
+        """
+        find("write_report")(self, require_html_path("report", path), command)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the motion, see `Motion.save`."""
+        self.motion.save(path)

@@ -1,0 +1,1 @@
+"""All that people look at: the viewer, the player of pages, reports."""

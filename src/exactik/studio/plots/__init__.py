@@ -1,0 +1,1 @@
+"""Plots as SVG and HTML, for reports and for the viewer, seen on light pages and on dark ones."""

@@ -1,0 +1,127 @@
+"""The head of a report: what it is about, the verdict in a line and its reasons, large numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from exactik._text import count_noun, file_name, join_names
+from exactik.studio.report._findings import render_frame_link
+from exactik.studio.report._headline import (
+    describe_limits,
+    describe_open_dofs,
+    format_millimetres,
+    format_share,
+)
+
+Facts = Mapping[str, Any]
+
+MAX_NAMED = 8  # bones without markers that are named
+
+
+def render_header(summary: Facts) -> str:
+    """Return title, verdict and tiles."""
+    source = file_name(summary["source"])
+    about = [
+        f"figure {summary['skeleton']}, {summary['dofs']} dofs",
+        count_noun(len(summary["markers"]["used"]), "marker"),
+    ]
+    about += [f"{summary['duration_s']:.4g} s at {summary['rate_hz']:g} Hz"]
+    return assemble_header(
+        source or summary["skeleton"], about, _render_verdict(summary), _list_numbers(summary)
+    )
+
+
+def assemble_header(
+    title: str, about: Sequence[str], verdict: str, numbers: Sequence[tuple[str, str]]
+) -> str:
+    """Return the head of a page.
+
+    Args:
+        title: what it is about.
+        about: what else tells it from others, a few words each.
+        verdict: HTML.
+        numbers: the most important ones, and what they are.
+    """
+    tiles = "".join(
+        f'<div class="tile"><b>{escape(number)}</b><span>{escape(what)}</span></div>'
+        for number, what in numbers
+    )
+    return (
+        '<header><div class="masthead"><p class="kicker">exactik report</p>'
+        '<div class="tools" hidden><button type="button" data-do="print">print</button>'
+        '<button type="button" data-do="theme">dark or light</button></div></div>'
+        f"<h1>{escape(title)}</h1>"
+        f'<p class="about">{escape(" · ".join(about))}</p>{verdict}'
+        f'<div class="tiles">{tiles}</div></header>'
+    )
+
+
+def _render_verdict(summary: Facts) -> str:
+    """Return the grade, large, how well it fits, and every reason in a line of its own."""
+    words = summary["verdict_text"].partition(":")[0].partition(".")[0]
+    rows = [
+        f'<li class="{escape(reason["severity"])}">{escape(capitalise(reason["text"]))}</li>'
+        for reason in summary["reasons"]
+    ]
+    rows += [
+        f'<li class="aside">{escape(text)}</li>'
+        for text in (*describe_open_dofs(summary), *describe_limits(summary))
+    ]
+    held = summary["held"]
+    if len(held) > 0:
+        names = escape(join_names(held, MAX_NAMED))
+        rows.append(
+            f'<li class="aside">Without markers and held at rest: {count_noun(len(held), "bone")} '
+            f"({names}).</li>"
+        )
+    return assemble_verdict(summary["verdict"], words, _render_fit(summary), rows)
+
+
+def assemble_verdict(grade: str, words: str, headline: str, rows: Sequence[str]) -> str:
+    """Return a verdict: its grade and what that means, why (HTML), and items of a list (HTML)."""
+    listed = f"<ul>{''.join(rows)}</ul>" if len(rows) > 0 else ""
+    return (
+        f'<div class="verdict {escape(grade)}"><b>{escape(words)}</b>'
+        f'<p class="headline">{headline}</p>{listed}</div>'
+    )
+
+
+def _render_fit(summary: Facts) -> str:
+    """Return one sentence on the errors, which leads to the worst frame."""
+    error = summary["error"]
+    if error["mean_mm"] is None:
+        return "No marker was seen in any frame, so nothing is known of the motion."
+    frame = error["worst_frame"]
+    link = render_frame_link(f"frame {frame}", frame, frame, frame)
+    return (
+        f"The markers fit to {format_millimetres(error['mean_mm'])} on average; worst "
+        f"{format_millimetres(error['max_mm'])}, {escape(error['worst_marker'])} in {link}."
+    )
+
+
+def capitalise(text: str) -> str:
+    """Return a sentence with a capital, whose other letters stay as they are."""
+    return text[:1].upper() + text[1:]
+
+
+def _list_numbers(summary: Facts) -> list[tuple[str, str]]:
+    """Return the most important numbers."""
+    error, segments = summary["error"], len(summary["attention"])
+    speed = summary["frames_per_second"]
+    return [
+        (format_millimetres(error["mean_mm"]), "mean marker error"),
+        (format_millimetres(error["p95_mm"]), "95 % are within"),
+        (str(segments), "stretch needs a look" if segments == 1 else "stretches need a look"),
+        (format_share(summary["missing_share"]), "samples missing"),
+        _limits_tile(summary),
+        ("unknown" if speed is None else f"{speed:.0f}", "frames solved a second"),
+    ]
+
+
+def _limits_tile(summary: Facts) -> tuple[str, str]:
+    kind, touched = summary["settings"]["limits"], len(summary["limits"])
+    if kind != "hard":
+        return kind, "limits"
+    return str(touched), "dof touches a limit" if touched == 1 else "dofs touch a limit"

@@ -1,0 +1,52 @@
+"""Playback of motions, with their markers, errors and references."""
+
+from exactik.studio.viewer.playback._app import MotionViewer
+from exactik.studio.viewer.playback._bookmarks import Bookmark, find_error_peaks, find_missing_poses
+from exactik.studio.viewer.playback._data import PlaybackData, UnsolvedRecording
+from exactik.studio.viewer.playback._error_curve import draw_error_curve
+from exactik.studio.viewer.playback._export import (
+    REPORT_ENDING,
+    check_export_path,
+    choose_frames,
+    encode_playback,
+    export_playback,
+)
+from exactik.studio.viewer.playback._notebook import EmbeddedView, is_notebook
+from exactik.studio.viewer.playback._opening import open_shown_file
+from exactik.studio.viewer.playback._residuals import find_worst
+from exactik.studio.viewer.playback._scene import LIMITS, UNCERTAINTY
+from exactik.studio.viewer.playback._solving import GETTING_READY, SolveJob, make_solved_playback
+from exactik.studio.viewer.playback._transport import Transport
+from exactik.studio.viewer.playback._uncertainty import (
+    colour_uncertainty,
+    compute_joint_deviations,
+    describe_least_certain,
+)
+
+__all__ = [
+    "GETTING_READY",
+    "LIMITS",
+    "REPORT_ENDING",
+    "UNCERTAINTY",
+    "Bookmark",
+    "EmbeddedView",
+    "MotionViewer",
+    "PlaybackData",
+    "SolveJob",
+    "Transport",
+    "UnsolvedRecording",
+    "check_export_path",
+    "choose_frames",
+    "colour_uncertainty",
+    "compute_joint_deviations",
+    "describe_least_certain",
+    "draw_error_curve",
+    "encode_playback",
+    "export_playback",
+    "find_error_peaks",
+    "find_missing_poses",
+    "find_worst",
+    "is_notebook",
+    "make_solved_playback",
+    "open_shown_file",
+]

@@ -1,0 +1,45 @@
+"""Posing by hand: a session without a window, a worker that advances it, and the page."""
+
+from exactik.studio.viewer.posing._app import PoseViewer
+from exactik.studio.viewer.posing._editable import PosingState
+from exactik.studio.viewer.posing._gizmo import (
+    GIZMO_AXES,
+    CameraView,
+    Gizmo,
+    find_active_axes,
+    limit_target_move,
+)
+from exactik.studio.viewer.posing._handles import Handle, choose_handles
+from exactik.studio.viewer.posing._robots import (
+    BEND_RAD,
+    MAX_FINGER_DOFS,
+    SINGULAR,
+    bend_arm,
+    choose_first_pose,
+    find_tools,
+    measure_dexterity,
+)
+from exactik.studio.viewer.posing._session import PosingSession, Update
+from exactik.studio.viewer.posing._worker import PosingWorker
+
+__all__ = [
+    "BEND_RAD",
+    "GIZMO_AXES",
+    "MAX_FINGER_DOFS",
+    "SINGULAR",
+    "CameraView",
+    "Gizmo",
+    "Handle",
+    "PoseViewer",
+    "PosingSession",
+    "PosingState",
+    "PosingWorker",
+    "Update",
+    "bend_arm",
+    "choose_first_pose",
+    "choose_handles",
+    "find_active_axes",
+    "find_tools",
+    "limit_target_move",
+    "measure_dexterity",
+]

@@ -1,0 +1,200 @@
+"""Models of OpenSim: five versions of one leg, what is odd or wrong in files, coordinates.
+
+What OpenSim itself says is in tests/io/test_opensim_judge.py; the numbers in `LEG_PLACES` are
+its answers for the leg of `tests.support.opensim_files`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import exactik as ik
+from exactik.errors import FileError, FileWarning
+from exactik.io import inspect_file, load_opensim_model
+from exactik.io.tables import _mot
+from tests.support.checkout import ROOT
+from tests.support.opensim_files import make_leg
+
+VERSIONS = (20302, 20303, 30000, 40000, 40500)
+LEG_PLACES = ROOT / "tests" / "support" / "opensim_leg.json"
+
+
+@pytest.fixture
+def leg(tmp_path: Path) -> Path:
+    path = tmp_path / "leg.osim"
+    path.write_text(make_leg())
+    return path
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_leg_stands_where_opensim_has_it(tmp_path: Path, version: int) -> None:
+    """All versions say the same; a spline, a polynomial, a coupler and turned frames are in it."""
+    path = tmp_path / "leg.osim"
+    path.write_text(make_leg(version))
+    skeleton = ik.load_skeleton(path)
+    answers = json.loads(LEG_PLACES.read_text())
+    values = dict(zip(answers["coordinates"], np.array(answers["values"]).T, strict=True))
+    q = np.stack([values[name.rpartition(".")[2]] for name in skeleton.dof_names], axis=1)
+    markers = skeleton.forward(q).markers
+    for k, name in enumerate(skeleton.markers):
+        expected = np.array(answers["places"])[:, answers["markers"].index(name)]
+        assert np.abs(markers[:, k] - expected).max() < 1e-12
+    assert "patella.beta" not in skeleton.dof_names
+
+
+def test_ranges_hold_where_they_are_clamped_and_locks_where_they_are_locked(leg: Path) -> None:
+    skeleton = ik.load_skeleton(leg)
+    limits = dict(
+        zip(skeleton.dof_names, zip(skeleton.lower, skeleton.upper, strict=True), strict=True)
+    )
+    assert limits["shank.knee"] == (-1.5, 0.8)
+    assert limits["ankle.ankle_angle"] == (0.1, 0.1)
+    assert limits["thigh.flexion"] == (-np.inf, np.inf)
+
+
+def test_what_a_model_has_besides_joints(leg: Path) -> None:
+    model = load_opensim_model(leg)
+    assert model.mass == pytest.approx(7.5)
+    assert model.bodies[0].mass_center == (0.0, -0.1, 0.0)
+    assert model.bodies[0].meshes == ("bone.vtp",)
+    assert model.not_read == {"CoordinateActuator": 1}
+    facts = inspect_file(leg)
+    assert facts.details["not read"] == "1 CoordinateActuator"
+    assert "1 locked (ankle_angle)" in facts.details["joints"]
+
+
+def test_markers_may_stand_in_a_file_of_their_own(tmp_path: Path) -> None:
+    text = make_leg()
+    markers = re.search(r"<MarkerSet.*</MarkerSet>", text)
+    assert markers is not None
+    (tmp_path / "markers.xml").write_text(
+        f'<OpenSimDocument Version="40000">{markers[0]}</OpenSimDocument>'
+    )
+    path = tmp_path / "leg.osim"
+    path.write_text(text.replace(markers[0], '<MarkerSet file="markers.xml"/>'))
+    assert "R.ASIS" in ik.load_skeleton(path).markers
+
+
+def test_bytes_of_cp1252_and_stray_tags_are_read(tmp_path: Path) -> None:
+    """A strict parser refuses both, OpenSim neither."""
+    text = make_leg().replace('<Model name="leg">', '<Model name="leg"><credits>A – B</credits>')
+    path = tmp_path / "leg.osim"
+    path.write_bytes(text.encode("cp1252") + b"</OpenSimDocument>")
+    assert ik.load_skeleton(path).nv == 8
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("<socket_parent_frame>pelvis_offset</socket_parent_frame>", "", "socket_parent_frame"),
+        ("PinJoint", "HingeJoint", "a joint of type HingeJoint"),
+        ("<socket_parent>/bodyset/thigh<", "<socket_parent>/bodyset/x<", "'/bodyset/x'"),
+        ("<x>-2 -1 -0.3 0.2 1</x>", "", "0 values of x and 5 of y"),
+        ("<x>-2 -1 -0.3 0.2 1</x>", "<x>-2 -1 -1 0.2 1</x>", "do not increase"),
+        ("frame>/bodyset/foot</socket_parent_frame>", "frame>/x</socket_parent_frame>", "'/x'"),
+        ("<dependent_coordinate_name>beta", "<dependent_coordinate_name>gamma", "'gamma'"),
+        ("<axis>0.1 0 1</axis>", "<axis>0 0 0</axis>", "no direction"),
+        ("<range>-1.5 0.8</range>", "<range>-1.5 x</range>", "'x'"),
+        ("<clamped>true</clamped>", "<clamped>maybe</clamped>", "expected true or false"),
+        ("SimmSpline>", "GCVSpline>", "a function of type GCVSpline"),
+        ('Version="40000"', 'Version="x"', "Version is 'x'"),
+        ("Model", "Body", "expected a <Model>"),
+    ],
+)
+def test_faults_are_one_sentence_with_their_place(
+    leg: Path, old: str, new: str, expected: str
+) -> None:
+    text = leg.read_text()
+    assert old in text
+    leg.write_text(text.replace(old, new))
+    with pytest.raises(FileError) as caught:
+        ik.load_skeleton(leg)
+    message = str(caught.value)
+    assert expected in message
+    assert message.count("\n") == 0 and message.startswith(str(leg))
+
+
+def test_frames_that_stand_on_each_other_are_refused(leg: Path) -> None:
+    text = leg.read_text().replace(
+        "<socket_parent>/bodyset/pelvis</socket_parent>",
+        "<socket_parent>/jointset/hip/pelvis_offset</socket_parent>",
+    )
+    leg.write_text(text)
+    with pytest.raises(FileError, match="ring: pelvis_offset"):
+        ik.load_skeleton(leg)
+
+
+def test_constraints_that_are_not_kept_are_warned_of(leg: Path) -> None:
+    point = '<PointConstraint name="p"><isEnforced>true</isEnforced></PointConstraint>'
+    coupler = "<CoordinateCouplerConstraint"
+    leg.write_text(leg.read_text().replace(coupler, f"{point}{coupler}"))
+    with pytest.warns(FileWarning, match="constraints that are not kept: 1 PointConstraint"):
+        ik.load_skeleton(leg)
+
+
+# --- tables of coordinates
+
+
+def random_motion(skeleton: ik.Skeleton) -> ik.Motion:
+    q = np.random.default_rng(3).uniform(-0.5, 0.5, (7, skeleton.nq))
+    return ik.Motion(skeleton, skeleton.clip(q), 50.0)
+
+
+def test_coordinates_are_written_under_opensims_names_and_read_again(
+    leg: Path, tmp_path: Path
+) -> None:
+    """Also the coordinate that follows another, which OpenSim expects a column for."""
+    skeleton = ik.load_skeleton(leg)
+    motion = random_motion(skeleton)
+    path = tmp_path / "walk.mot"
+    motion.save(path)
+    lines = path.read_text().splitlines()
+    names = lines[lines.index("endheader") + 1].split("\t")
+    assert names[1:4] == ["tilt", "tx", "ty"] and "beta" in names
+    again = ik.load_motion(path, skeleton)
+    assert np.abs(again.q - motion.q).max() < 1e-12
+    row = [float(x) for x in lines[lines.index("endheader") + 2].split("\t")]
+    spline = skeleton.couplings[0].function
+    knee = np.radians(row[names.index("knee")])
+    assert np.radians(row[names.index("beta")]) == pytest.approx(float(spline(knee)), abs=1e-12)
+    assert row[names.index("tx")] == pytest.approx(motion.q[0, 1])
+
+
+def test_no_column_has_the_name_of_another(
+    leg: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Models call coordinates as clinical angles are called, which a body is also given."""
+    motion = random_motion(ik.load_skeleton(leg))
+    clinical = [_mot.Column("knee", "deg", np.zeros(len(motion)))]
+    monkeypatch.setattr(_mot, "list_clinical_columns", lambda motion, angles: clinical)
+    motion.save(tmp_path / "walk.mot")
+    lines = (tmp_path / "walk.mot").read_text().splitlines()
+    columns = lines[lines.index("endheader") + 1].split("\t")
+    assert columns.count("knee") == 1
+    again = ik.load_motion(tmp_path / "walk.mot", motion.skeleton)
+    assert np.abs(again.q - motion.q).max() < 1e-12
+
+
+@pytest.mark.parametrize("layout", ["SIMM", "radians", "states"])
+def test_other_headers_mean_the_same(leg: Path, tmp_path: Path, layout: str) -> None:
+    """The old header of SIMM, without a word on degrees; radians; OpenSim's paths of states."""
+    skeleton = ik.load_skeleton(leg)
+    factor = 1.0 if layout == "radians" else 180.0 / np.pi
+    name = "/jointset/knee_joint/knee/value" if layout == "states" else "knee"
+    says = {"SIMM": "", "radians": "inDegrees=no\n", "states": "inDegrees=yes\n"}[layout]
+    header = f"walk\ndatacolumns 3\ndatarows 2\n{says}endheader\n"
+    rows = "".join(f"{t}\t{factor * 0.2 * t:.12f}\t{0.3 + t}\n" for t in (0.0, 0.1))
+    path = tmp_path / "old.mot"
+    path.write_text(f"{header}time\t{name}\ttx\n{rows}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        q = ik.load_motion(path, skeleton).q
+    columns = dict(zip(skeleton.dof_names, q.T, strict=True))
+    assert columns["shank.knee"] == pytest.approx([0.0, 0.02], abs=1e-9)
+    assert columns["pelvis.tx"] == pytest.approx([0.3, 0.4])
