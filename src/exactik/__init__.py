@@ -7,11 +7,9 @@ every method and what results are made of, `exactik.errors` the exceptions, `exa
 
 import typing as _typing
 
-from exactik import _registry, archive, solvers
-from exactik._renamed import answer_calls as _answer_calls
+from exactik import _registry
 from exactik._renamed import warn_renamed as _warn_renamed
 from exactik._version import __version__ as __version__
-from exactik.archive import solve_archive
 from exactik.errors import ExactikError, FileError, FileWarning, UsageError
 from exactik.goals import (
     AimGoal,
@@ -25,23 +23,9 @@ from exactik.goals import (
     PostureGoal,
     SoftLimitGoal,
 )
-from exactik.io import (
-    convert,
-    load_markers,
-    load_motion,
-    load_skeleton,
-    save_markers,
-    save_motion,
-    save_skeleton,
-)
-from exactik.lab.check import check_derivatives
 from exactik.model import Bone, Coupling, Joint, Skeleton, hand, human, octopus, quadruped
 from exactik.model.motion import Markers, Motion
 from exactik.problem import Problem
-from exactik.recordings.calibration import attach_markers, calibrate, propose_mapping
-from exactik.recordings.diagnosis import Finding
-from exactik.recordings.tracking import Track, track, track_many
-from exactik.retargeting import retarget
 from exactik.solvers import (
     Auto,
     LevenbergMarquardt,
@@ -55,6 +39,21 @@ from exactik.solvers import (
 from exactik.solvers.batch import BatchResult, solve_batch
 
 if _typing.TYPE_CHECKING:
+    from exactik.archive import solve_archive
+    from exactik.io import (
+        convert,
+        load_markers,
+        load_motion,
+        load_skeleton,
+        save_markers,
+        save_motion,
+        save_skeleton,
+    )
+    from exactik.lab.check import check_derivatives
+    from exactik.recordings.calibration import attach_markers, calibrate, propose_mapping
+    from exactik.recordings.diagnosis import Finding
+    from exactik.recordings.tracking import Track, track, track_many
+    from exactik.retargeting import retarget
     from exactik.studio.viewer import Keyframes, PosingSession, view
 
 __all__ = [
@@ -130,11 +129,18 @@ for _name, _place in {
 }.items():
     _registry.provide(_name, _place)
 
-_answer_calls(solvers, "exactik.solvers()", "exactik.list_solvers()", list_solvers)
-_answer_calls(archive, "exactik.archive()", "exactik.solve_archive()", solve_archive)
-
-_LATE = ("Keyframes", "PosingSession", "view")
-"""Names of the viewer, loaded when first asked for: most programs solve and show no page."""
+# Loaded when first asked for: a program that solves poses waits for none of it.
+_LATE = {
+    "archive": "solve_archive",
+    "io": "convert load_markers load_motion load_skeleton save_markers save_motion save_skeleton",
+    "lab.check": "check_derivatives",
+    "recordings.calibration": "attach_markers calibrate propose_mapping",
+    "recordings.diagnosis": "Finding",
+    "recordings.tracking": "Track track track_many",
+    "retargeting": "retarget",
+    "studio.viewer": "Keyframes PosingSession view",
+}
+_LATE_PACKAGES = ("anatomy", "archive", "io", "lab", "recordings", "retargeting", "studio")
 
 # Where the names are that were here in 0.2; they still work, with a warning.
 _MOVED = {
@@ -152,20 +158,27 @@ _MOVED = {
 }
 
 
-def __getattr__(name: str) -> _typing.Any:
-    """Load the viewer, or find a name of an earlier version where it is now."""
-    import importlib
+def _find_package(name: str, table: dict[str, str]) -> str | None:
+    """Return the package that a table lists the name in."""
+    return next((package for package, names in table.items() if name in names.split()), None)
 
-    if name in _LATE:
-        return getattr(importlib.import_module("exactik.studio.viewer"), name)
-    places = {own: f"{package}.{own}" for package, names in _MOVED.items() for own in names.split()}
-    places |= {"Place": "solvers.Iterate", "Attention": "recordings.diagnosis.Finding"}
-    if name in places:
-        package, _, own = f"exactik.{places[name]}".rpartition(".")
-        _warn_renamed(f"exactik.{name}", f"{package}.{own}")
-        return getattr(importlib.import_module(package), own)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __getattr__(name: str) -> _typing.Any:
+    """Load what is not loaded yet, or find a name of an earlier version where it is now."""
+    from importlib import import_module
+
+    if name in _LATE_PACKAGES:
+        return import_module(f"exactik.{name}")
+    if (package := _find_package(name, _LATE)) is not None:
+        found = globals()[name] = getattr(import_module(f"exactik.{package}"), name)
+        return found
+    renamed = {"Place": ("solvers", "Iterate"), "Attention": ("recordings.diagnosis", "Finding")}
+    package, own = renamed.get(name, (_find_package(name, _MOVED), name))
+    if package is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    _warn_renamed(f"exactik.{name}", f"exactik.{package}.{own}")
+    return getattr(import_module(f"exactik.{package}"), own)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_LATE_PACKAGES})

@@ -8,6 +8,7 @@
     ├── ShapeError        (ValueError)  an array of the wrong shape
     ├── CoordinateError   (ValueError)  coordinates that are no pose: a zero quaternion
     ├── NonFiniteError    (ValueError)  NaN or infinity where a number is needed
+    ├── KernelError       (RuntimeError)  no machine code for this call, and nothing to compile it
     └── UnknownNameError  (KeyError)    a bone, marker, dof or solver that does not exist
 
 Not converging is a result, never one of these; misuse is one of these, never a result.
@@ -32,6 +33,7 @@ __all__ = [
     "FileError",
     "FileWarning",
     "GoalError",
+    "KernelError",
     "ModelError",
     "NonFiniteError",
     "Note",
@@ -51,6 +53,10 @@ class ExactikError(Exception):
 
 class ModelError(ExactikError, ValueError):
     """The description of a skeleton contradicts itself."""
+
+
+class KernelError(ExactikError, RuntimeError):
+    """There is no machine code for a call, and no compiler that may make it."""
 
 
 class UsageError(ExactikError, ValueError):

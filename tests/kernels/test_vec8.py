@@ -6,16 +6,16 @@ import numpy as np
 
 from exactik.compile import jit
 from exactik.kernels.linear.vec8 import (
-    add_scaled_octet,
+    add_scaled_vec8,
     add_vec8,
     dot_vec8,
-    load_octet,
+    load_vec8,
     load_six,
-    make_octet,
-    octet_entry,
+    make_vec8,
+    vec8_entry,
     replace_entry,
-    scale_octet,
-    store_octet,
+    scale_vec8,
+    store_vec8,
     store_six,
 )
 from exactik.typing import Array
@@ -25,17 +25,17 @@ from tests.support.descents import plain
 @jit
 def compute_rows(M, six, rows, found):
     """Write what each function makes of rows of M (n, 8) and of `six` (n, 6)."""
-    x, y, short = load_octet(M, 1), load_octet(M, 2), load_six(six, 1)
-    store_octet(rows, 0, x)
-    store_octet(rows, 1, short)
-    store_octet(rows, 2, make_octet(M[0, 0], M[0, 1], M[0, 2], M[0, 3], M[0, 4], M[0, 5]))
-    store_octet(rows, 3, replace_entry(replace_entry(x, 6, M[0, 0]), 2, -1.5))
-    store_octet(rows, 4, scale_octet(M[0, 3], x))
-    store_octet(rows, 5, add_vec8(x, y))
-    store_octet(rows, 6, add_scaled_octet(x, M[0, 7], y))
+    x, y, short = load_vec8(M, 1), load_vec8(M, 2), load_six(six, 1)
+    store_vec8(rows, 0, x)
+    store_vec8(rows, 1, short)
+    store_vec8(rows, 2, make_vec8(M[0, 0], M[0, 1], M[0, 2], M[0, 3], M[0, 4], M[0, 5]))
+    store_vec8(rows, 3, replace_entry(replace_entry(x, 6, M[0, 0]), 2, -1.5))
+    store_vec8(rows, 4, scale_vec8(M[0, 3], x))
+    store_vec8(rows, 5, add_vec8(x, y))
+    store_vec8(rows, 6, add_scaled_vec8(x, M[0, 7], y))
     store_six(six, 0, y)
     for c in range(8):
-        found[c] = octet_entry(x, c)
+        found[c] = vec8_entry(x, c)
     found[8] = dot_vec8(x, y)
     found[9] = dot_vec8(short, y)
 
@@ -48,7 +48,7 @@ def run(function) -> tuple[Array, ...]:
     return arrays
 
 
-def test_compiled_octets_do_as_they_say() -> None:
+def test_compiled_vectors_do_as_they_say() -> None:
     for actual, expected in zip(run(compute_rows), run(plain(compute_rows)), strict=True):
         np.testing.assert_allclose(actual, expected, rtol=0.0, atol=1e-15)
     M, six, rows, found = run(compute_rows)

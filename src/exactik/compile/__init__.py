@@ -1,21 +1,12 @@
-"""How functions become machine code: decorators, caches, and the interpreter until it is there."""
+"""How functions become machine code: decorators, the library, and Numba where it has nothing."""
 
-from exactik.compile._interpreter import interpret
-from exactik.compile._jit import (
-    Kernel,
-    has_machine_code,
-    is_cached,
-    jit,
-    jit_forceinline,
-    jit_nogil,
-)
+from exactik.compile._jit import Kernel, jit, jit_forceinline, jit_nogil
+from exactik.compile._library import load_library
 
 __all__ = [
     "Kernel",
-    "has_machine_code",
-    "interpret",
-    "is_cached",
     "jit",
     "jit_forceinline",
     "jit_nogil",
+    "load_library",
 ]

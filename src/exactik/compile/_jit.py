@@ -1,8 +1,11 @@
 """The decorators of every compiled function.
 
-    jit                 compiled at its first call, or taken from the cache
+    jit                 for functions that Python calls, and all that they call
     jit_nogil           the same for long calls: other Python threads run meanwhile
     jit_forceinline     small functions in inner loops: LLVM inlines them into their callers
+
+A call runs the machine code that was compiled ahead of time (`_library`). Where that has none,
+Numba compiles the function at its first call, or takes it from its cache.
 
 Floating point: `contract` lets the compiler fuse a multiply and an add; `nsz` and `arcp` drop
 signed zeros and divide by a common divisor once. Nothing that reorders sums: reassociation breaks
@@ -12,38 +15,20 @@ Memory: `_nrt=False` leaves out Numba's runtime for reference-counted memory. A 
 allocates then fails to compile, which keeps the rule that none does; and no array has its reference
 count raised and lowered around every call and view, which made the kernels two to three times
 slower.
-
-Cache: Numba keeps machine code on disk beside the source file, and throws it away when that file
-changes, but not when a function that it calls does. All compiled files therefore share one stamp,
-so that an edit to any of them counts.
 """
 
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import numba
-from numba.core import config
-
-from exactik.compile._link_only import LinkOnlyCompiler
+from exactik.compile._library import REFUSED, find_entries, is_strict, log
+from exactik.errors import KernelError
 
 Function = TypeVar("Function", bound=Callable)
 
-
-PACKAGES = ("compile", "spatial", "kernels")  # whose files decide what machine code is
-
-
-def _stamp() -> tuple[float, int]:
-    """Return the latest change and the total size of all files with compiled functions."""
-    package = Path(__file__).parent.parent
-    files = [f.stat() for name in PACKAGES for f in (package / name).rglob("*.py")]
-    return max(f.st_mtime for f in files), sum(f.st_size for f in files)
-
-
-_STAMP = _stamp()
 _OPTIONS = {
     "_nrt": False,
     "no_cfunc_wrapper": True,
@@ -54,89 +39,83 @@ _OPTIONS = {
 
 
 class Kernel:
-    """A function with machine code of its own for Python, and code to link for its callers.
+    """A function with machine code.
 
-    Numba would optimise every function by itself and again in each of its callers. Other kernels
-    see `linked`, so that code is optimised once, in the function that Python calls: compiling takes
-    half the time.
+    `compiled` is what Numba makes of it for Python. Numba would optimise every function by itself
+    and again in each of its callers. Other kernels see `linked`, so that code is optimised once, in
+    the function that Python calls: compiling takes half the time.
     """
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]):
         """Take options of `numba.njit`."""
-        self.compiled = numba.njit(**options)(function)
-        self._options = options
         functools.update_wrapper(self, function)
+        self.py_func = function
+        self.options = options
+
+    @functools.cached_property
+    def name(self) -> str:
+        """ "module:function"."""
+        return f"{self.py_func.__module__}:{self.py_func.__qualname__}"
+
+    @functools.cached_property
+    def compiled(self) -> Any:
+        """Numba's dispatcher."""
+        from exactik.compile._numba import make_dispatcher
+
+        return make_dispatcher(self.py_func, self.options)
 
     @functools.cached_property
     def linked(self) -> Any:
         """What compiled callers link; made when the first of them is compiled."""
-        options = {**self._options, "cache": False, "no_cpython_wrapper": True}
-        return numba.njit(**options, pipeline_class=LinkOnlyCompiler)(self.compiled.py_func)
+        from exactik.compile._numba import make_linked_dispatcher
+
+        return make_linked_dispatcher(self.py_func, self.options)
 
     @property
     def _numba_type_(self) -> Any:
         """What Numba asks of the global names that a function uses."""
         return self.linked._numba_type_
 
+    @functools.cached_property
+    def _entries(self) -> list[Callable[[tuple], Any]]:
+        """What the library has of the function."""
+        return find_entries(self.name)
+
     def __call__(self, *arguments: Any) -> Any:
         """Call the machine code."""
+        for entry in self._entries:
+            value = entry(arguments)
+            if value is not REFUSED:
+                return value
+        if "compiled" not in vars(self):
+            self._prepare_numba()
         return self.compiled(*arguments)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.compiled, name)
+    def _prepare_numba(self) -> None:
+        """Say why Numba compiles, or that nothing can."""
+        why = "not with these arguments" if self._entries else "not this function"
+        if is_strict():
+            raise KernelError(f"{self.name} would be compiled: the library has {why}")
+        log.info("Numba compiles %s: the library has %s", self.name, why)
+        try:
+            import numba  # noqa: F401
+        except ImportError:
+            raise KernelError(
+                f"{self.name} has no machine code here: install a wheel of exactik for this "
+                "platform, or its compiler with `pip install 'exactik[jit]'`"
+            ) from None
+
+
+def _is_compiling_disabled() -> bool:
+    """Whether Numba's own switch says that kernels are to run as plain Python."""
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
 def jit(function: Function, **more: Any) -> Function:
-    """Compile a function at its first call, or take it from the cache."""
-    if getattr(config, "DISABLE_JIT", False):
+    """Run a function as machine code."""
+    if _is_compiling_disabled():
         return function
-    options: dict[str, Any] = {**_OPTIONS, **more}
-    try:
-        kernel = Kernel(function, options)
-    except RuntimeError:  # nowhere to keep a cache: a read-only installation without a home
-        options["cache"] = False
-        kernel = Kernel(function, options)
-    index = _find_cache_index(kernel.compiled)
-    if index is not None:
-        index._source_stamp = (index._source_stamp, _STAMP)
-        index._load_index = _ignore_unreadable(index._load_index)
-    return cast(Function, kernel)
-
-
-def has_machine_code(compiled: Any) -> bool:
-    """Whether the function was compiled or loaded in this process."""
-    return len(compiled.overloads) > 0
-
-
-def is_cached(compiled: Any) -> bool | None:
-    """Whether machine code for this processor is on disk; None: there is no cache."""
-    index = _find_cache_index(compiled)
-    if index is None:
-        return None
-    processor = compiled.targetctx.codegen().magic_tuple()
-    return any(processor in key for key in index._load_index())
-
-
-def _find_cache_index(compiled: Any) -> Any:
-    """Return what Numba keeps of a function's cache, None where there is none.
-
-    It is private to Numba; without it the cache is merely less careful.
-    """
-    index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    complete = hasattr(index, "_source_stamp") and hasattr(index, "_load_index")
-    return index if complete else None
-
-
-def _ignore_unreadable(load: Callable[[], dict]) -> Callable[[], dict]:
-    """Take an index that cannot be unpickled for empty: another version had other classes."""
-
-    def load_or_empty() -> dict:
-        try:
-            return load()
-        except (AttributeError, ImportError):
-            return {}
-
-    return load_or_empty
+    return cast(Function, Kernel(function, {**_OPTIONS, **more}))
 
 
 def jit_nogil(function: Function) -> Function:

@@ -1,5 +1,8 @@
 """Solvers: every method over one loop; the answer, its proof and its error bars."""
 
+import sys
+
+from exactik._renamed import answer_calls
 from exactik.solvers._certificate import (
     CONVERGED_GRADIENT,
     MAX_POLISH,
@@ -103,3 +106,5 @@ __all__ = [
     "solve",
     "solve_until_stopped",
 ]
+
+answer_calls(sys.modules[__name__], "exactik.solvers()", "exactik.list_solvers()", list_solvers)

@@ -33,10 +33,10 @@ from exactik.kernels.linear.articulated import multiply_rows
 from exactik.kernels.linear.ltdl import pad_to_lanes
 from exactik.kernels.linear.six_vectors import dot, load
 from exactik.kernels.linear.vec8 import (
-    make_octet,
-    octet_entry,
-    scale_octet,
+    make_vec8,
+    scale_vec8,
     store_six,
+    vec8_entry,
 )
 from exactik.kernels.tree.custom import subtract_custom_curvature
 from exactik.kernels.tree.packed import AXES, CUSTOM, EXP_MAP, NO_ROTATION, QUATERNION
@@ -69,25 +69,25 @@ def momentum_columns(sums, k, order):
     h23, h24, h25 = sums[k, 18], sums[k, 19], sums[k, 20]
     h34, h35, h45 = sums[k, 22], sums[k, 23], sums[k, 25]
     return (
-        make_octet(sums[k, 6], h01 + tz, h02 - ty, h03, h04 + fz, h05 - fy),
-        make_octet(h01 - tz, sums[k, 12], h12 + tx, h13 - fz, h14, h15 + fx),
-        make_octet(h02 + ty, h12 - tx, sums[k, 17], h23 + fy, h24 - fx, h25),
-        make_octet(h03, h13 + fz, h23 - fy, sums[k, 21], h34, h35),
-        make_octet(h04 - fz, h14, h24 + fx, h34, sums[k, 24], h45),
-        make_octet(h05 + fy, h15 - fx, h25, h35, h45, sums[k, 26]),
+        make_vec8(sums[k, 6], h01 + tz, h02 - ty, h03, h04 + fz, h05 - fy),
+        make_vec8(h01 - tz, sums[k, 12], h12 + tx, h13 - fz, h14, h15 + fx),
+        make_vec8(h02 + ty, h12 - tx, sums[k, 17], h23 + fy, h24 - fx, h25),
+        make_vec8(h03, h13 + fz, h23 - fy, sums[k, 21], h34, h35),
+        make_vec8(h04 - fz, h14, h24 + fx, h34, sums[k, 24], h45),
+        make_vec8(h05 + fy, h15 - fx, h25, h35, h45, sums[k, 26]),
     )
 
 
 @jit_forceinline
 def six_entries(x):
-    """Return the first six entries of an vec8, apart."""
+    """Return the first six entries of a vec8, apart."""
     return (
-        octet_entry(x, 0),
-        octet_entry(x, 1),
-        octet_entry(x, 2),
-        octet_entry(x, 3),
-        octet_entry(x, 4),
-        octet_entry(x, 5),
+        vec8_entry(x, 0),
+        vec8_entry(x, 1),
+        vec8_entry(x, 2),
+        vec8_entry(x, 3),
+        vec8_entry(x, 4),
+        vec8_entry(x, 5),
     )
 
 
@@ -103,7 +103,7 @@ def sweep_hessian(tree, q, R, p, S, sums, free, order, path, H):
         depth = np.int64(tree.joint_depth[k])
         columns = momentum_columns(sums, k, order)
         for i in range(first, end):
-            momentum = scale_octet(free[i], multiply_rows(columns, S, i))
+            momentum = scale_vec8(free[i], multiply_rows(columns, S, i))
             p0, p1, p2, p3, p4, p5 = six_entries(momentum)
             for a in range(pad_to_lanes(depth)):
                 turning = p0 * path[0, a] + p1 * path[1, a] + p2 * path[2, a]
@@ -130,7 +130,7 @@ def sweep_joint_blocks(tree, q, R, p, S, sums, free, order, g, P, H):
         depth = np.int64(tree.joint_depth[k])
         columns = momentum_columns(sums, k, order)
         for i in range(first, end):
-            momentum = scale_octet(free[i], multiply_rows(columns, S, i))
+            momentum = scale_vec8(free[i], multiply_rows(columns, S, i))
             g[i] = -free[i] * dot(load(S, i), load(sums, k))
             store_six(P, i, momentum)
             for j in range(first, i + 1):

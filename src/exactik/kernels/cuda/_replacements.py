@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from exactik.kernels.calculus.workspace import Goals
-from exactik.kernels.cuda._vec8 import OCTET_FUNCTIONS
+from exactik.kernels.cuda._vec8 import VEC8_FUNCTIONS
 from exactik.kernels.descent.options import (
     COORDINATE_DESCENT,
     GRADIENT_DESCENT,
@@ -28,7 +28,7 @@ def find_replacements(
     `is_robust`: whether frames are solved with a loss other than the quadratic one.
     """
     kinds, rule = set(tree.rotation.tolist()), options[RULE]
-    replacements: list[Callable[..., Any]] = [*OCTET_FUNCTIONS]
+    replacements: list[Callable[..., Any]] = [*VEC8_FUNCTIONS]
     if len(tree.driven) == 0:
         replacements += [update_driven_kinematics, sweep_driven_tree]
     if CUSTOM not in kinds:

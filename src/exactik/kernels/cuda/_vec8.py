@@ -1,17 +1,17 @@
-"""Octets on a GPU, whose threads have no vector registers: seven numbers side by side.
+"""Vectors of eight on a GPU, whose threads have no vector registers: seven numbers side by side.
 
-The eighth is 0 wherever vec8 are used. Twins of the functions of the same name in
+The eighth is 0 wherever vectors are used. Twins of the functions of the same name in
 `kernels.linear.vec8` and `articulated`, which have their docstrings.
 """
 
 from __future__ import annotations
 
 
-def make_octet(a, b, c, d, e, f):
+def make_vec8(a, b, c, d, e, f):
     return a, b, c, d, e, f, 0.0
 
 
-def load_octet(M, i):
+def load_vec8(M, i):
     return M[i, 0], M[i, 1], M[i, 2], M[i, 3], M[i, 4], M[i, 5], M[i, 6]
 
 
@@ -19,7 +19,7 @@ def load_six(M, i):
     return M[i, 0], M[i, 1], M[i, 2], M[i, 3], M[i, 4], M[i, 5], 0.0
 
 
-def store_octet(M, i, x):
+def store_vec8(M, i, x):
     M[i, 0], M[i, 1], M[i, 2], M[i, 3] = x[0], x[1], x[2], x[3]
     M[i, 4], M[i, 5], M[i, 6] = x[4], x[5], x[6]
 
@@ -29,7 +29,7 @@ def store_six(M, i, x):
     M[i, 3], M[i, 4], M[i, 5] = x[3], x[4], x[5]
 
 
-def octet_entry(x, c):
+def vec8_entry(x, c):
     return x[c]
 
 
@@ -45,7 +45,7 @@ def replace_entry(x, c, a):
     )
 
 
-def scale_octet(a, x):
+def scale_vec8(a, x):
     return a * x[0], a * x[1], a * x[2], a * x[3], a * x[4], a * x[5], a * x[6]
 
 
@@ -61,7 +61,7 @@ def add_vec8(x, y):
     )
 
 
-def add_scaled_octet(x, a, y):
+def add_scaled_vec8(x, a, y):
     return (
         x[0] + a * y[0],
         x[1] + a * y[1],
@@ -111,18 +111,18 @@ def store_absorbed(A, k, rows):
     A[n, 5], A[n, 6] = x[5], x[6]
 
 
-OCTET_FUNCTIONS = (
+VEC8_FUNCTIONS = (
     add_vec8,
-    add_scaled_octet,
+    add_scaled_vec8,
     dot_vec8,
     load_absorbed,
-    load_octet,
+    load_vec8,
     load_six,
-    make_octet,
-    octet_entry,
+    make_vec8,
+    vec8_entry,
     replace_entry,
-    scale_octet,
+    scale_vec8,
     store_absorbed,
-    store_octet,
+    store_vec8,
     store_six,
 )

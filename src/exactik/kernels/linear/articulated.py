@@ -32,16 +32,16 @@ import numpy as np
 
 from exactik.compile import jit, jit_forceinline
 from exactik.kernels.linear.vec8 import (
-    add_scaled_octet,
+    add_scaled_vec8,
     add_vec8,
     dot_vec8,
-    load_octet,
     load_six,
-    make_octet,
-    octet_entry,
+    load_vec8,
+    make_vec8,
     replace_entry,
-    scale_octet,
-    store_octet,
+    scale_vec8,
+    store_vec8,
+    vec8_entry,
 )
 from exactik.typing import IndexArray
 
@@ -80,46 +80,46 @@ LAST = 6  # the column behind six others: a, t, and 1 behind V
 @jit_forceinline
 def multiply_rows(rows, S, i):
     """Return the sum of six rows, each times its entry of the twist of dof i."""
-    first = add_scaled_octet(scale_octet(S[i, 0], rows[0]), S[i, 1], rows[1])
-    second = add_scaled_octet(scale_octet(S[i, 3], rows[3]), S[i, 4], rows[4])
-    first = add_scaled_octet(first, S[i, 2], rows[2])
-    return add_vec8(first, add_scaled_octet(second, S[i, 5], rows[5]))
+    first = add_scaled_vec8(scale_vec8(S[i, 0], rows[0]), S[i, 1], rows[1])
+    second = add_scaled_vec8(scale_vec8(S[i, 3], rows[3]), S[i, 4], rows[4])
+    first = add_scaled_vec8(first, S[i, 2], rows[2])
+    return add_vec8(first, add_scaled_vec8(second, S[i, 5], rows[5]))
 
 
 @jit_forceinline
 def load_absorbed(A, k):
     """Return the six rows of frame k: they stay in registers while a joint is eliminated."""
     return (
-        load_octet(A, 6 * k),
-        load_octet(A, 6 * k + 1),
-        load_octet(A, 6 * k + 2),
-        load_octet(A, 6 * k + 3),
-        load_octet(A, 6 * k + 4),
-        load_octet(A, 6 * k + 5),
+        load_vec8(A, 6 * k),
+        load_vec8(A, 6 * k + 1),
+        load_vec8(A, 6 * k + 2),
+        load_vec8(A, 6 * k + 3),
+        load_vec8(A, 6 * k + 4),
+        load_vec8(A, 6 * k + 5),
     )
 
 
 @jit_forceinline
 def store_absorbed(A, k, rows):
     """Write the six rows of frame k."""
-    store_octet(A, 6 * k, rows[0])
-    store_octet(A, 6 * k + 1, rows[1])
-    store_octet(A, 6 * k + 2, rows[2])
-    store_octet(A, 6 * k + 3, rows[3])
-    store_octet(A, 6 * k + 4, rows[4])
-    store_octet(A, 6 * k + 5, rows[5])
+    store_vec8(A, 6 * k, rows[0])
+    store_vec8(A, 6 * k + 1, rows[1])
+    store_vec8(A, 6 * k + 2, rows[2])
+    store_vec8(A, 6 * k + 3, rows[3])
+    store_vec8(A, 6 * k + 4, rows[4])
+    store_vec8(A, 6 * k + 5, rows[5])
 
 
 @jit_forceinline
 def add_product(rows, u, v):
     """Return rows + u vᵀ, of u its first six entries."""
     return (
-        add_scaled_octet(rows[0], octet_entry(u, 0), v),
-        add_scaled_octet(rows[1], octet_entry(u, 1), v),
-        add_scaled_octet(rows[2], octet_entry(u, 2), v),
-        add_scaled_octet(rows[3], octet_entry(u, 3), v),
-        add_scaled_octet(rows[4], octet_entry(u, 4), v),
-        add_scaled_octet(rows[5], octet_entry(u, 5), v),
+        add_scaled_vec8(rows[0], vec8_entry(u, 0), v),
+        add_scaled_vec8(rows[1], vec8_entry(u, 1), v),
+        add_scaled_vec8(rows[2], vec8_entry(u, 2), v),
+        add_scaled_vec8(rows[3], vec8_entry(u, 3), v),
+        add_scaled_vec8(rows[4], vec8_entry(u, 4), v),
+        add_scaled_vec8(rows[5], vec8_entry(u, 5), v),
     )
 
 
@@ -127,7 +127,7 @@ def add_product(rows, u, v):
 def start_dof(rows, S, P, g, i):
     """Return [y | S·a | 0] and [U | t | 0] of dof i before any dof of its joint is eliminated."""
     y = multiply_rows(rows, S, i)
-    return y, add_scaled_octet(replace_entry(load_six(P, i), LAST, g[i]), -1.0, y)
+    return y, add_scaled_vec8(replace_entry(load_six(P, i), LAST, g[i]), -1.0, y)
 
 
 @jit_forceinline
@@ -137,10 +137,10 @@ def absorb_dof(rows, i, u, diagonal, descent):
     if descent.active_set[i] == 0.0:
         pivot = diagonal if diagonal > -np.inf else -np.inf  # −∞ if it is no number
     inverse = 1.0 / pivot
-    store_octet(descent.U, i, u)
+    store_vec8(descent.U, i, u)
     descent.inverse_pivot[i] = inverse
-    last = replace_entry(make_octet(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), LAST, 1.0)
-    w = add_scaled_octet(scale_octet(inverse, u), -descent.step[i], last)
+    last = replace_entry(make_vec8(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), LAST, 1.0)
+    w = add_scaled_vec8(scale_vec8(inverse, u), -descent.step[i], last)
     return add_product(rows, u, w), w, inverse, pivot
 
 
@@ -166,13 +166,13 @@ def eliminate_three(first, count, depth, rows, S, P, g, H, damping, descent):
             B_ii -= B_ki * inverse * B_ki
             B_ji -= B_kj * inverse * B_ki
             B_jj -= B_kj * inverse * B_kj
-            u_i = add_scaled_octet(u_i, -B_ki, w)
-            u_j = add_scaled_octet(u_j, -B_kj, w)
+            u_i = add_scaled_vec8(u_i, -B_ki, w)
+            u_j = add_scaled_vec8(u_j, -B_kj, w)
         rows, w, inverse, pivot = absorb_dof(rows, j, u_j, B_jj, descent)
         smallest = min(smallest, pivot)
         L[j, depth] = B_ji * inverse
         B_ii -= B_ji * inverse * B_ji
-        u_i = add_scaled_octet(u_i, -B_ji, w)
+        u_i = add_scaled_vec8(u_i, -B_ji, w)
     rows, w, inverse, pivot = absorb_dof(rows, i, u_i, B_ii, descent)
     return rows, min(smallest, pivot)
 
@@ -184,20 +184,20 @@ def eliminate_any(first, count, depth, rows, S, P, g, H, damping, descent):
     for a in range(count):
         i = first + a
         y, u = start_dof(rows, S, P, g, i)
-        store_octet(U, i, u)
+        store_vec8(U, i, u)
         for b in range(a + 1):
             L[i, depth + b] = H[i, depth + b] - dot_vec8(load_six(S, first + b), y)
         L[i, depth + a] += damping * descent.scale[i]
     for a in range(count - 1, -1, -1):
         i = first + a
-        rows, w, inverse, pivot = absorb_dof(rows, i, load_octet(U, i), L[i, depth + a], descent)
+        rows, w, inverse, pivot = absorb_dof(rows, i, load_vec8(U, i), L[i, depth + a], descent)
         smallest = min(smallest, pivot)
         for b in range(a):
             ratio = L[i, depth + b] * inverse
             for c in range(b + 1):
                 L[first + b, depth + c] -= ratio * L[i, depth + c]
-            u = load_octet(U, first + b)
-            store_octet(U, first + b, add_scaled_octet(u, -L[i, depth + b], w))
+            u = load_vec8(U, first + b)
+            store_vec8(U, first + b, add_scaled_vec8(u, -L[i, depth + b], w))
         for b in range(a):
             L[i, depth + b] *= inverse
     return rows, smallest
@@ -215,7 +215,7 @@ def eliminate_joints(joints, S, P, g, H, damping, descent):
     A, frame_count, smallest = descent.absorbed, joints.parent.shape[0], np.inf
     for i in range(descent.step.shape[0]):
         descent.rhs[i] = descent.step[i]
-    nothing = make_octet(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    nothing = make_vec8(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for back in range(1, frame_count):
         k = frame_count - back
         first, depth = np.int64(joints.first_v[k]), np.int64(joints.depth[k])
@@ -257,36 +257,36 @@ def reduce_right_side(joints, S, descent):
     U, wrenches, L, rhs = descent.U, descent.V, descent.L, descent.rhs
     frame_count = joints.parent.shape[0]
     for k in range(frame_count):
-        store_octet(wrenches, k, make_octet(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+        store_vec8(wrenches, k, make_vec8(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
     for back in range(1, frame_count):
         k = frame_count - back
         first, end = np.int64(joints.first_v[k]), np.int64(joints.first_v[k + 1])
         shift, parent = np.int64(joints.depth[k]) - first, np.int64(joints.parent[k])
-        wrench = load_octet(wrenches, k)
+        wrench = load_vec8(wrenches, k)
         for i in range(first, end):
             U[i, LAST] = rhs[i] - dot_vec8(load_six(S, i), wrench)
         for i in range(end - 1, first - 1, -1):
             for j in range(first, i):
                 U[j, LAST] -= L[i, j + shift] * U[i, LAST]
             t = U[i, LAST] * descent.inverse_pivot[i]
-            wrench = add_scaled_octet(wrench, t, load_six(U, i))
-        store_octet(wrenches, parent, add_vec8(load_octet(wrenches, parent), wrench))
+            wrench = add_scaled_vec8(wrench, t, load_six(U, i))
+        store_vec8(wrenches, parent, add_vec8(load_vec8(wrenches, parent), wrench))
 
 
 @jit_forceinline
 def substitute_joints(joints, S, descent):
     """Run the sweep from the root to the tips: x in descent.rhs, which has its active set's."""
     U, V, L, x = descent.U, descent.V, descent.L, descent.rhs
-    store_octet(V, 0, replace_entry(make_octet(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), LAST, 1.0))
+    store_vec8(V, 0, replace_entry(make_vec8(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), LAST, 1.0))
     for k in range(1, joints.parent.shape[0]):
         first, end = np.int64(joints.first_v[k]), np.int64(joints.first_v[k + 1])
         shift = np.int64(joints.depth[k]) - first
-        above = load_octet(V, np.int64(joints.parent[k]))
+        above = load_vec8(V, np.int64(joints.parent[k]))
         twist = above
         for i in range(first, end):
             if descent.active_set[i] == 0.0:
-                x[i] = -dot_vec8(load_octet(U, i), above) * descent.inverse_pivot[i]
+                x[i] = -dot_vec8(load_vec8(U, i), above) * descent.inverse_pivot[i]
                 for j in range(first, i):
                     x[i] -= L[i, j + shift] * x[j]
-            twist = add_scaled_octet(twist, x[i], load_six(S, i))
-        store_octet(V, k, twist)
+            twist = add_scaled_vec8(twist, x[i], load_six(S, i))
+        store_vec8(V, k, twist)

@@ -1,0 +1,70 @@
+"""Functions compiled by Numba when they are called, for what the library does not have.
+
+Numba keeps machine code on disk beside the source file, and throws it away when that file changes,
+but not when a function that it calls does. All compiled files therefore share one stamp, so that an
+edit to any of them counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numba
+
+from exactik.compile._library import PACKAGES
+from exactik.compile._link_only import LinkOnlyCompiler
+
+# Instructions that Numba has no function for: modules that teach it, loaded before it compiles.
+INSTRUCTIONS = ("exactik.kernels.instructions",)
+
+
+def make_dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """Return the function as Python calls it."""
+    _load_instructions()
+    try:
+        made = numba.njit(**options)(function)
+    except RuntimeError:  # nowhere to keep a cache: a read-only installation without a home
+        made = numba.njit(**{**options, "cache": False})(function)
+    # The file of the cache is private to Numba; without it the cache is merely less careful.
+    index = getattr(getattr(made, "_cache", None), "_cache_file", None)
+    if hasattr(index, "_source_stamp") and hasattr(index, "_load_index"):
+        index._source_stamp = (index._source_stamp, _STAMP)
+        index._load_index = _ignore_unreadable(index._load_index)
+    return made
+
+
+def make_linked_dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """Return the function as compiled callers see it."""
+    _load_instructions()
+    options = {**options, "cache": False, "no_cpython_wrapper": True}
+    return numba.njit(**options, pipeline_class=LinkOnlyCompiler)(function)
+
+
+def _load_instructions() -> None:
+    for module in INSTRUCTIONS:
+        import_module(module)
+
+
+def _stamp() -> tuple[float, int]:
+    """Return the latest change and the total size of all files with compiled functions."""
+    package = Path(__file__).parent.parent
+    files = [f.stat() for name in PACKAGES for f in (package / name).rglob("*.py")]
+    return max(f.st_mtime for f in files), sum(f.st_size for f in files)
+
+
+_STAMP = _stamp()
+
+
+def _ignore_unreadable(load: Callable[[], dict]) -> Callable[[], dict]:
+    """Take an index that cannot be unpickled for empty: another version had other classes."""
+
+    def load_or_empty() -> dict:
+        try:
+            return load()
+        except (AttributeError, ImportError):
+            return {}
+
+    return load_or_empty
