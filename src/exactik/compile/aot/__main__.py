@@ -6,7 +6,7 @@ Without a level it makes the one of this processor, unless it is there and of th
 from __future__ import annotations
 
 import argparse
-import os
+import gc
 import subprocess
 import sys
 import tempfile
@@ -16,7 +16,13 @@ from pathlib import Path
 from exactik.compile._levels import list_levels
 from exactik.compile._library import Library, hash_sources, library_path
 from exactik.compile._signatures import read_signatures
-from exactik.compile.aot._library import find_linker, link_library, make_object
+from exactik.compile.aot._library import (
+    find_linker,
+    generate_parts,
+    link_library,
+    make_object,
+    use_level,
+)
 from exactik.errors import KernelError
 
 
@@ -24,16 +30,19 @@ def main() -> None:
     """Parse the command line and make what is asked for."""
     parser = argparse.ArgumentParser(prog="exactik.compile.aot", description=__doc__)
     parser.add_argument("levels", nargs="*", help="such as x86-64-v3; this processor's if none")
-    parser.add_argument(
-        "--part", nargs=3, metavar=("NUMBER", "OF", "FOLDER"), help=argparse.SUPPRESS
-    )
+    parser.add_argument("--generate", metavar="FOLDER", help=argparse.SUPPRESS)
+    parser.add_argument("--optimise", metavar="FOLDER", help=argparse.SUPPRESS)
     asked = parser.parse_args()
-    if asked.part:
-        number, parts, folder = int(asked.part[0]), int(asked.part[1]), Path(asked.part[2])
-        make_object(asked.levels[0], number, parts, folder, lambda name: print(name, flush=True))
-        return
     levels = asked.levels or list_levels()[:1]
-    if not levels:
+    if asked.generate or asked.optimise:
+        use_level(levels[0])
+    if asked.generate:
+        gc.disable()  # Numba makes millions of objects that all live to the end
+        generate_parts(Path(asked.generate), lambda name: print(name, flush=True))
+    elif asked.optimise:
+        for line in sys.stdin:
+            make_object(levels[0], int(line), Path(asked.optimise))
+    elif not levels:
         print("No library is made: this kind of processor is not known.", file=sys.stderr)
     elif find_linker() is None:
         print(
@@ -42,7 +51,7 @@ def main() -> None:
         )
     else:
         for level in levels:
-            if not (_is_fresh(library_path(level)) and not asked.levels):
+            if asked.levels or not _is_fresh(library_path(level)):
                 _build(level)
 
 
@@ -54,29 +63,35 @@ def _is_fresh(path: Path) -> bool:
 
 
 def _build(level: str) -> None:
-    """Compile in as many processes as there are processors, at most four, and link."""
+    """Generate and optimise side by side, and link."""
     begin = time.perf_counter()
-    parts = min(os.cpu_count() or 1, 4)
-    total, done = len(read_signatures()[0]), 0
+    total, done, parts = len(read_signatures()[0]), 0, 0
     live = sys.stderr.isatty()
+    print(f"Compiling {total} kernels for {level}, once …", file=sys.stderr, flush=True)
     command = [sys.executable, "-m", "exactik.compile.aot", level]
-    print(f"Compiling {total} kernels for {level} …", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        workers = [
-            subprocess.Popen(
-                [*command, "--part", str(n), str(parts), folder],
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            for n in range(parts)
-        ]
-        for worker in workers:
-            assert worker.stdout is not None
-            for _ in worker.stdout:
-                done += 1
+        generator = subprocess.Popen(
+            [*command, "--generate", folder], stdout=subprocess.PIPE, text=True
+        )
+        optimiser = subprocess.Popen(
+            [*command, "--optimise", folder], stdin=subprocess.PIPE, text=True
+        )
+        assert generator.stdout is not None and optimiser.stdin is not None
+        try:
+            for line in generator.stdout:
+                if line.strip().isdigit():
+                    parts += 1
+                    optimiser.stdin.write(line)
+                    optimiser.stdin.flush()
+                else:
+                    done += 1
                 if live:
                     print(f"\r{done} of {total}", end="", file=sys.stderr, flush=True)
-        if any(worker.wait() != 0 for worker in workers):
+            optimiser.stdin.close()
+        except BrokenPipeError:
+            pass  # it says why itself
+        failed = generator.wait() != 0
+        if optimiser.wait() != 0 or failed:
             raise KernelError(f"the kernels could not be compiled for {level}")
         path = link_library(level, parts, Path(folder))
     seconds, size = time.perf_counter() - begin, path.stat().st_size / 1e6

@@ -1,4 +1,9 @@
-"""From signatures to one shared library."""
+"""From signatures to one shared library, in two steps that run side by side.
+
+One process types kernels and generates their code with Numba, and writes a part of some megabytes
+whenever it has one. Another optimises parts and makes objects of them. Typing is Python, and takes
+as long as the rest.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +22,83 @@ from exactik.compile._library import hash_sources, library_path
 from exactik.compile._signatures import read_signatures
 from exactik.errors import KernelError
 
+PART_SIZE = 2_500_000
+"""Bytes of code in a part: the last one, which nothing runs beside, is small."""
+
+
+def use_level(level: str) -> None:
+    """Let Numba generate code for a level; it asks the environment once, when it is imported."""
+    os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"] = level, ""
+
+
+def generate_parts(folder: Path, tell: Callable[[str], None]) -> None:
+    """Generate the code of all signatures, as NUMBER.bc and NUMBER.json in the folder.
+
+    Args:
+        folder: to write to.
+        tell: is called with the name of each function, and with the number of each part written.
+    """
+    from numba.core.registry import cpu_target
+
+    from exactik.compile.aot._entry import Entry, numba_type
+
+    signatures, classes = read_signatures()
+    context = cpu_target.target_context
+    rows: list[dict[str, Any]] = []
+    entries: list[Any] = []
+    libraries: list[Any] = []
+    size = part = 0
+    for number, signature in enumerate(signatures):
+        module, _, function = signature.kernel.partition(":")
+        kernel = getattr(import_module(module), function)
+        arguments = tuple(numba_type(kind, classes) for kind in signature.arguments)
+        kernel.linked.compile(arguments)
+        compiled = kernel.linked.overloads[arguments]
+        entry = Entry(context, f"exactik_{number}", signature.arguments, compiled)
+        entries.append(entry.module)
+        libraries.append(compiled.library)
+        nogil = bool(kernel.options.get("nogil"))
+        rows.append({"kernel": signature.kernel, "nogil": nogil, **entry.row})
+        size += len(compiled.library._final_module.as_bitcode())
+        tell(function)
+        if size > PART_SIZE or number == len(signatures) - 1:
+            _write_part(folder, part, entries, libraries, rows)
+            tell(str(part))
+            rows, entries, libraries, size, part = [], [], [], 0, part + 1
+
+
+def _write_part(
+    folder: Path, part: int, entries: list[Any], libraries: list[Any], rows: list[dict[str, Any]]
+) -> None:
+    from llvmlite import binding
+
+    whole = binding.parse_assembly("")
+    for entry in entries:  # first: what nothing refers to is not linked
+        whole.link_in(binding.parse_assembly(str(entry)))
+    for library in libraries:
+        whole.link_in(library._get_module_for_linking(), preserve=True)
+    (folder / f"{part}.bc").write_bytes(whole.as_bitcode())
+    (folder / f"{part}.json").write_text(json.dumps(rows), "utf-8")
+
+
+def make_object(level: str, part: int, folder: Path) -> None:
+    """Optimise a part and write NUMBER.o, in which nothing but the entries can be seen."""
+    from llvmlite import binding
+    from numba.core.codegen import AOTCPUCodegen
+
+    codegen = AOTCPUCodegen("exactik", level)
+    library = codegen.create_library("kernels")
+    library._final_module = binding.parse_bitcode((folder / f"{part}.bc").read_bytes())
+    library._final_module.data_layout = codegen._data_layout
+    library._optimize_final_module()
+    made = library._final_module
+    rows = json.loads((folder / f"{part}.json").read_text("utf-8"))
+    symbols = {row["symbol"] for row in rows}
+    for name in (*made.functions, *made.global_variables):
+        if not name.is_declaration and name.name not in symbols:
+            name.linkage = "internal"
+    (folder / f"{part}.o").write_bytes(codegen._tm.emit_object(made))
+
 
 def find_linker() -> list[str] | None:
     """Return the command of the machine's C compiler, None if it has none."""
@@ -24,57 +106,6 @@ def find_linker() -> list[str] | None:
         if name and shutil.which(name.split()[0]):
             return name.split()
     return None
-
-
-def make_object(
-    level: str, part: int, parts: int, folder: Path, tell: Callable[[str], None]
-) -> None:
-    """Compile every `parts`-th signature, the `part`-th the first, into folder/part.o and .json.
-
-    Numba takes the level from the environment before it is imported, so a process makes objects of
-    one level.
-    """
-    os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"] = level, ""
-    from llvmlite import binding
-    from numba.core.codegen import AOTCPUCodegen
-    from numba.core.registry import cpu_target
-
-    from exactik.compile.aot._entry import Entry, numba_type
-
-    signatures, classes = read_signatures()
-    codegen, context = AOTCPUCodegen("exactik", level), cpu_target.target_context
-    entries: list[Entry] = []
-    libraries: list[Any] = []
-    rows: list[dict[str, Any]] = []
-    for number, signature in enumerate(signatures):
-        if number % parts != part:
-            continue
-        module, _, function = signature.kernel.partition(":")
-        kernel = getattr(import_module(module), function)
-        arguments = tuple(numba_type(kind, classes) for kind in signature.arguments)
-        kernel.linked.compile(arguments)
-        compiled = kernel.linked.overloads[arguments]
-        entry = Entry(context, f"exactik_{number}", signature.arguments, compiled)
-        entries.append(entry)
-        libraries.append(compiled.library)
-        nogil = bool(kernel.options.get("nogil"))
-        rows.append({"kernel": signature.kernel, "nogil": nogil, **entry.row})
-        tell(function)
-    library = codegen.create_library("kernels")
-    target = library._final_module
-    for entry in entries:  # first: what nothing refers to is not linked
-        target.link_in(binding.parse_assembly(str(entry.module)))
-    for each in libraries:
-        target.link_in(each._get_module_for_linking(), preserve=True)
-    target.data_layout = codegen._data_layout
-    library._optimize_final_module()
-    symbols = {row["symbol"] for row in rows}
-    for name in (*target.functions, *target.global_variables):
-        if not name.is_declaration and name.name not in symbols:
-            name.linkage = "internal"
-    target.verify()
-    (folder / f"{part}.o").write_bytes(codegen._tm.emit_object(target))
-    (folder / f"{part}.json").write_text(json.dumps(rows), "utf-8")
 
 
 def link_library(level: str, parts: int, folder: Path) -> Path:
