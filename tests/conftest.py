@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 # Compilation makes the first example slow, so there is no deadline. Under CI the examples are
 # the same in every run; elsewhere each run looks at new ones.
-os.environ["EXACTIK_INTERPRET"] = "0"  # results shall not depend on what is compiled already
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")

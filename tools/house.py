@@ -42,7 +42,6 @@ LAYERS = """
     recordings.labelling
     recordings.diagnosis
     recordings.pipeline
-    recordings.precompile
     recordings
     studio.plots
     studio.player

@@ -6,18 +6,14 @@ import json
 import re
 import subprocess
 import sys
-import threading
-import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from numba.core import event
 
 import exactik
 from exactik import cli
-from exactik.cli import _kernels, compiling
 from exactik.errors import ModelError
 from exactik.lab import check
 from exactik.lab.check import CampaignReport, CampaignRow
@@ -204,24 +200,3 @@ def test_check_ends_with_one_where_a_derivative_is_wrong(
 def test_archives_are_not_written_where_the_takes_are(run):
     ended = run("archive", "run", ".", "-o", "../" + Path.cwd().name, "--skeleton", "human")
     assert ended.code == 2 and "where the takes are; expected another folder" in ended.err
-
-
-# --- compilation is announced
-
-
-def test_only_compiling_that_takes_long_is_announced(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(_kernels, "PATIENCE_S", 60.0)
-    with compiling(), event.trigger_event("numba:compile"):
-        pass
-    monkeypatch.setattr(_kernels, "PATIENCE_S", 0.0)
-    with compiling():
-        time.sleep(0.1)  # loading, on a busy machine
-    assert capsys.readouterr() == ("", "")
-    begun = threading.Event()
-    with compiling(begun.set, "a minute"), event.trigger_event("numba:compile"):
-        assert begun.wait(60.0)
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "Compiling kernels, a minute;" in err and re.search(r"ready after \d+ s", err)

@@ -433,10 +433,10 @@ def test_misuse_is_one_line_and_ends_with_two(
     assert {p.name for p in Path().iterdir()} <= {"walk.c3d", "text.c3d", "scale.xml", "out"}
 
 
-def test_misspelt_names_are_refused_before_anything_is_compiled(
+def test_misspelt_names_are_refused_before_anything_is_fitted(
     run: Run, clean: ik.Markers, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(_solve_all, "compile_kernels", lambda *_: pytest.fail("compiled"))
+    monkeypatch.setattr(_solve_all, "solve_recording", lambda *_, **__: pytest.fail("solved"))
     for option, text, hint in (
         ("--mapping", "LFHDD=head", "'LFHD'"),
         ("--mapping", "LFHD=hed", "'head'"),

@@ -9,14 +9,14 @@ from exactik.kernels.linear.vec8 import (
     add_scaled_vec8,
     add_vec8,
     dot_vec8,
-    load_vec8,
     load_six,
+    load_vec8,
     make_vec8,
-    vec8_entry,
     replace_entry,
     scale_vec8,
-    store_vec8,
     store_six,
+    store_vec8,
+    vec8_entry,
 )
 from exactik.typing import Array
 from tests.support.descents import plain

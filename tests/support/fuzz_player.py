@@ -23,7 +23,6 @@ import numpy as np
 import exactik as ik
 from exactik.errors import ExactikError
 from exactik.model.visuals import Material, Mesh, Texture, Visual, Visuals, make_box
-from exactik.recordings.precompile import compile_missing
 from exactik.studio.player.page import render_player_page
 from exactik.studio.player.scene import compose_scene
 from exactik.studio.player.still import render_still
@@ -91,13 +90,8 @@ class PlayerFuzzer:
     name = "player"
 
     def __init__(self, folder: Path, browser: Any = None):
-        """Take a folder for the page that is looked at, and a browser, if there is one.
-
-        Kernels of reports are compiled first: on a fresh clone that takes minutes, for which no run
-        is to blame.
-        """
+        """Take a folder for the page that is looked at, and a browser, if there is one."""
         self.page, self.browser = folder.resolve() / "page.html", browser
-        compile_missing()
 
     def run(self, name: str) -> str:
         """Do the run of a name; return "result" or the name of the error, or raise `BrokenPage`."""

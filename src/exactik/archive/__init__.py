@@ -5,9 +5,9 @@ sends what waits to workers, a `take` is what one of them does, `status`, `summa
 of the whole.
 """
 
-import sys
+import sys as _sys
 
-from exactik._renamed import answer_calls
+from exactik._renamed import answer_calls as _answer_calls
 from exactik.archive._archive import ArchiveResult, solve_archive
 from exactik.archive._cluster import LOST_LOOKS, kept_up, open_client
 from exactik.archive._index import write_index
@@ -44,4 +44,4 @@ __all__ = [
     "write_index",
 ]
 
-answer_calls(sys.modules[__name__], "exactik.archive()", "exactik.solve_archive()", solve_archive)
+_answer_calls(_sys.modules[__name__], "exactik.archive()", "exactik.solve_archive()", solve_archive)

@@ -64,9 +64,6 @@ def open_client(
         with connected:
             yield connected
         return
-    from exactik.recordings.precompile import compile_missing
-
-    compile_missing()  # once, before several processes would
     settings: dict[str, Any] = {
         "distributed.scheduler.allowed-failures": ALLOWED_FAILURES,
         # This timer looks only once: it closes a worker that died, came back, and has just died

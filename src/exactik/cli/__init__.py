@@ -28,7 +28,6 @@ from exactik.cli._app import (
     say,
 )
 from exactik.cli._help import OLD_SPELLINGS, WITHDRAWN
-from exactik.cli._kernels import compiling
 from exactik.cli._play import read_motion
 from exactik.cli._pose import load_figure, load_upright_figure, pose
 from exactik.cli._tables import parse_mapping
@@ -40,7 +39,6 @@ __all__ = [
     "add_commands_of_other_distributions",
     "app",
     "command",
-    "compiling",
     "load_figure",
     "load_upright_figure",
     "main",

@@ -12,7 +12,6 @@ import typer
 
 from exactik._options import to_arguments
 from exactik.cli._app import LOOK, AsJson, command, complain, err, out, print_json, progress_bar
-from exactik.cli._kernels import compiling
 from exactik.cli._options import to_flag
 from exactik.errors import ExactikError, FileError
 from exactik.io import Conversion, ConvertOptions, readable_suffixes, suffix_of, target_suffixes
@@ -50,8 +49,7 @@ def convert(
         raise typer.Exit(_many(pairs, options, as_json))
     if len(paths) > 2:
         raise FileError(paths[-1], "expected --format and a folder, for several files")
-    with compiling():
-        done = _one(paths[0], paths[1], options)
+    done = _one(paths[0], paths[1], options)
     if as_json:
         print_json(asdict(done))
     else:
@@ -113,7 +111,7 @@ def _pairs(sources: list[Path], folder: Path, suffix: str) -> list[tuple[Path, P
 def _many(pairs: list[tuple[Path, Path]], options: ConvertOptions, as_json: bool) -> int:
     """Convert all of them, and say which could not be; return the exit code."""
     done, failed = [], []
-    with compiling(), progress_bar() as bar:
+    with progress_bar() as bar:
         task = bar.add_task("converting", total=len(pairs))
         for source, target in pairs:
             bar.update(task, description=source.name)

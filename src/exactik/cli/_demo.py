@@ -23,7 +23,6 @@ from exactik.cli._app import (
     say,
     show_frames,
 )
-from exactik.cli._kernels import compile_kernels, compiling
 from exactik.cli._outputs import MotionOutputs, plan_outputs
 from exactik.io.formats import GLB
 from exactik.lab.synthetic import (
@@ -75,8 +74,6 @@ def demo(
         output=(str(folder),), formats=("bvh", "glb"), report=str(folder / f"{NAME}.html")
     )
     (plan,) = plan_outputs([source], outputs)
-    compile_kernels("huber")
-    ready = time.perf_counter()
     recording = simulate_recording(simulate_performance(seconds), noise=NOISE_M, gaps=GAP_SHARE)
     recording.markers.save(source)
     if not as_json:
@@ -99,11 +96,10 @@ def demo(
     write_report(solved, str(plan.report), summary=page_facts)
     written.append((plan.report, "the report; open it in a browser"))
     verdict = compare_with_truth(solved, recording)
-    took, kernels_took = time.perf_counter() - began, ready - began
+    took = time.perf_counter() - began
     if as_json:
         files = [str(source), *(str(path) for path, _ in written)]
-        times = {"seconds": took, "seconds_of_kernels": kernels_took}
-        print_json({**asdict(verdict), **times, "written": files, "summary": summary})
+        print_json({**asdict(verdict), "seconds": took, "written": files, "summary": summary})
         return
     entries.add("written", *(f"{path}: {words}" for path, words in written))
     say(f"\n{textwrap.fill(headline_of(summary), LINE_WIDTH)}\n")
@@ -114,7 +110,7 @@ def demo(
     say(f"The same by hand:\n  {command} -o take.bvh")
     say("With a recording of your own, fitted to its subject first:")
     say("  exactik solve capture.c3d --skeleton human -o take.bvh --report take.html")
-    say(f"All of it took {took:.0f} s, {kernels_took:.0f} of them to make the kernels ready.")
+    say(f"All of it took {took:.1f} s.")
 
 
 def _describe_verdict(verdict: TruthComparison) -> str:
@@ -139,8 +135,7 @@ def _describe_faults(recording: SyntheticRecording) -> str:
 
 def _show_reach(as_json: bool = False) -> None:
     """Pose the built-in human inside its limits and say what happened."""
-    with compiling():
-        result = solve_reach()
+    result = solve_reach()
     figure, history = result.problem.skeleton, result.history
     assert history is not None
     if as_json:

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from exactik.cli._app import SOLVE, AsJson, Entries, command, print_json, say
-from exactik.cli._kernels import compile_kernels, compiling
 from exactik.errors import UsageError
 from exactik.io import files_to_write, save_markers
 from exactik.model import human
@@ -65,11 +64,9 @@ def label(
     entries = Entries(as_json)
     entries.add("read", f"{recording}: {read.words}")
     entries.add("note", *read.notes)
-    compile_kernels()
-    with compiling():
-        subjects = label_subjects(
-            human(), read.markers, known=known or (), marker_set=marker_set, like=named
-        )
+    subjects = label_subjects(
+        human(), read.markers, known=known or (), marker_set=marker_set, like=named
+    )
     if output is not None:
         output.parent.mkdir(parents=True, exist_ok=True)
         save_markers(subjects.markers, output)

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from exactik.cli._app import UNDERSTAND, AsJson, command, print_json, say
-from exactik.cli._kernels import compiling
 from exactik.cli._pose import load_figure
 from exactik.errors import GoalError, UsageError
 from exactik.io import open_atomic
@@ -57,8 +56,7 @@ def map_command(
         raise UsageError(f"{target}: expected a name that ends with .png, .svg, .pdf or .csv")
     figure = load_figure(model)[0]
     places = dict(_parse_goal(text) for text in goal)
-    with compiling():
-        basins = map_basins(figure, places, dofs, size, solver)
+    basins = map_basins(figure, places, dofs, size, solver)
     if target.suffix.lower() == ".csv":
         with open_atomic(target) as file:
             file.write(make_table(basins))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from exactik.cli._app import ANIMATE, command, remark, say, show_frames
-from exactik.cli._kernels import compiling
 from exactik.cli._options import to_flag
 from exactik.cli._pose import PageOptions, read_figure, serve
 from exactik.errors import FileError, Note
@@ -94,18 +93,16 @@ def play(
         files_to_write(check_export_path(output), (*files, markers, skeleton))
     figure = None if skeleton is None else read_figure(skeleton)
     alone = holds_markers(motions[0])
-    with compiling():
-        if alone:
-            others = (*files[1:], *(() if markers is None else (markers,)))
-            playback = _read_markers_alone(motions[0], others, reading)
-        else:
-            playback = _read_motions(files, figure, markers, reading, aside)
+    if alone:
+        others = (*files[1:], *(() if markers is None else (markers,)))
+        playback = _read_markers_alone(motions[0], others, reading)
+    else:
+        playback = _read_motions(files, figure, markers, reading, aside)
     if output is not None:
         _write(playback, output, output_rate)
         return
-    with compiling():
-        viewer = MotionViewer(playback, figures=() if figure is None else (figure,), port=page.port)
-        viewer.play()
+    viewer = MotionViewer(playback, figures=() if figure is None else (figure,), port=page.port)
+    viewer.play()
     serve(viewer, page.browser)
 
 

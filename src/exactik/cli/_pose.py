@@ -12,7 +12,6 @@ from exactik import model as figures
 from exactik._options import option
 from exactik.anatomy import stand_up_skeleton
 from exactik.cli._app import ANIMATE, command, remark, say
-from exactik.cli._kernels import compiling
 from exactik.model import Skeleton
 from exactik.recordings.pipeline import (
     LoadedSkeleton,
@@ -54,10 +53,9 @@ def pose(
     """
     from exactik.studio.viewer import PoseViewer
 
-    with compiling():
-        figure = read_figure(model)
-        print_look_notes(model, figure.skeleton)
-        viewer = PoseViewer(figure.skeleton, up_axis=reading.up or figure.up, port=page.port)
+    figure = read_figure(model)
+    print_look_notes(model, figure.skeleton)
+    viewer = PoseViewer(figure.skeleton, up_axis=reading.up or figure.up, port=page.port)
     serve(viewer, page.browser)
 
 

@@ -19,7 +19,6 @@ from exactik.cli._app import (
     say,
     show_frames,
 )
-from exactik.cli._kernels import compile_poses, compiling
 from exactik.cli._outputs import MotionOutputs, plan_outputs
 from exactik.cli._play import holds_markers, read_motion
 from exactik.cli._pose import load_figure, serve
@@ -107,7 +106,6 @@ def retarget(
     source = read_motion(str(motion), figure, options.up, figure_up, by_custom=False)
     source = source.between(cut.start, cut.end)
     target, _ = load_figure(to)
-    compile_poses()
     with show_frames("taking over", len(source)) as report:
         asked = replace(options, mapping=mapping, progress=report)
         result = take_over(source, target, **to_arguments(asked))
@@ -142,8 +140,7 @@ def _show(result: Retargeting, motion: Path, to: str, written: list[str]) -> Non
 def _play_beside(result: Retargeting) -> None:
     from exactik.studio.viewer import MotionViewer, PlaybackData
 
-    with compiling():
-        playback = PlaybackData.of(result.motion, references=[result.source], aside=GAP)
-        viewer = MotionViewer(playback)
-        viewer.play()
+    playback = PlaybackData.of(result.motion, references=[result.source], aside=GAP)
+    viewer = MotionViewer(playback)
+    viewer.play()
     serve(viewer, browser=True)

@@ -24,7 +24,7 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from exactik.compile._library import REFUSED, find_entries, is_strict, log
+from exactik.compile._library import REFUSED, find_entries, is_strict, load_library, log
 from exactik.errors import KernelError
 
 Function = TypeVar("Function", bound=Callable)
@@ -54,7 +54,7 @@ class Kernel:
 
     @functools.cached_property
     def name(self) -> str:
-        """ "module:function"."""
+        """Module and function, with a colon between."""
         return f"{self.py_func.__module__}:{self.py_func.__qualname__}"
 
     @functools.cached_property
@@ -87,15 +87,18 @@ class Kernel:
             value = entry(arguments)
             if value is not REFUSED:
                 return value
-        if "compiled" not in vars(self):
-            self._prepare_numba()
+        self._require_compiler()
         return self.compiled(*arguments)
 
-    def _prepare_numba(self) -> None:
+    def _require_compiler(self) -> None:
         """Say why Numba compiles, or that nothing can."""
         why = "not with these arguments" if self._entries else "not this function"
         if is_strict():
             raise KernelError(f"{self.name} would be compiled: the library has {why}")
+        if "compiled" in vars(self):
+            return
+        if load_library() is None:
+            warn_of_compiling()
         log.info("Numba compiles %s: the library has %s", self.name, why)
         try:
             import numba  # noqa: F401
@@ -104,6 +107,15 @@ class Kernel:
                 f"{self.name} has no machine code here: install a wheel of exactik for this "
                 "platform, or its compiler with `pip install 'exactik[jit]'`"
             ) from None
+
+
+@functools.cache
+def warn_of_compiling() -> None:
+    """Say once that there is no library, and what that costs."""
+    log.warning(
+        "exactik has no compiled kernels for this processor here (see `exactik --version`), so "
+        "Numba compiles what is called: a minute or two, once."
+    )
 
 
 def _is_compiling_disabled() -> bool:

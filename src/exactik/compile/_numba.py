@@ -27,7 +27,7 @@ def make_dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> An
     try:
         made = numba.njit(**options)(function)
     except RuntimeError:  # nowhere to keep a cache: a read-only installation without a home
-        made = numba.njit(**{**options, "cache": False})(function)
+        made = numba.njit(**(options | {"cache": False}))(function)
     # The file of the cache is private to Numba; without it the cache is merely less careful.
     index = getattr(getattr(made, "_cache", None), "_cache_file", None)
     if hasattr(index, "_source_stamp") and hasattr(index, "_load_index"):

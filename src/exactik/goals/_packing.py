@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from exactik._arrays import freeze
 from exactik.goals._goal import CoordinateTerm, Goal, GoalPart, Term, refuse_goal
-from exactik.kernels import compiled_or_interpreted
 from exactik.kernels.calculus.workspace import Goals
 from exactik.kernels.goals import clouds as cloud
 from exactik.kernels.goals import terms as kinds
@@ -283,7 +282,7 @@ def _pool_terms(skeleton: Skeleton, terms: Terms) -> tuple[NDArray[np.uint32], C
         rows_used=np.zeros(count, np.uint32),
         floor=np.zeros(1),
     )
-    compiled_or_interpreted(cloud.reduce_to_clouds)(terms, slot, clouds)
+    cloud.reduce_to_clouds(terms, slot, clouds)
     return slot, clouds
 
 

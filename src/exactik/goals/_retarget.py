@@ -13,7 +13,6 @@ from exactik._arrays import as_floats, require_finite
 from exactik.errors import GoalError, ShapeError, UnknownNameError
 from exactik.goals._goal import Goal
 from exactik.goals._packing import PackedGoals, choose_origin
-from exactik.kernels import compiled_or_interpreted
 from exactik.kernels.goals.targets import Targets, retarget
 from exactik.kernels.goals.terms import LOG
 from exactik.typing import Array
@@ -77,7 +76,7 @@ def retarget_goals(goals: Mapping[str, Goal], new: NewTargets) -> tuple[Goal, ..
 def retarget_packed(packed: PackedGoals, goals: Sequence[Goal], new: NewTargets) -> PackedGoals:
     """Return the packed goals with new targets; `goals` have them already."""
     arrays, named = packed.copy_arrays(), dict(zip(packed.rows, goals, strict=True))
-    compiled_or_interpreted(retarget)(arrays, new.packed, 0)
+    retarget(arrays, new.packed, 0)
     custom = tuple(term._replace(goal=named[term.name]) for term in packed.custom)
     return replace(packed, arrays=arrays, custom=custom, targets=new.points[0])
 

@@ -9,15 +9,4 @@ What a kernel is:
 
 Start with `tree.packed` (what a skeleton is), `goals.sums` and `calculus.sweeps` (how
 derivatives are made) and `calculus.evaluate`; then `descent.state` and `descent.descend`.
-
-Other packages call one by `compiled_or_interpreted(kernel)(...)`, so that a first pose need not
-wait for the compiler.
 """
-
-from exactik.kernels.tiers import (
-    MAX_INTERPRETED_POSES,
-    compiled_or_interpreted,
-    lacks_machine_code,
-)
-
-__all__ = ["MAX_INTERPRETED_POSES", "compiled_or_interpreted", "lacks_machine_code"]

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 
 from exactik._arrays import as_floats, contiguous_copy, freeze, require_finite, require_shape
 from exactik.errors import CoordinateError, ShapeError
-from exactik.kernels import compiled_or_interpreted
 from exactik.kernels.tree import integrate as integration
 from exactik.kernels.tree.couplings import FROM, expand_coordinates_batch
 from exactik.kernels.tree.packed import NONE, Tree
@@ -196,7 +195,7 @@ class CoordinateSpace:
         out = np.empty((math.prod(q.shape[:-1]), int(tree.joint_q[-1])))
         slope, bend = np.empty((2, int(tree.joint_v[-1])))
         flat = np.ascontiguousarray(q.reshape(len(out), self.nq))
-        compiled_or_interpreted(expand_coordinates_batch, len(flat))(tree, flat, out, slope, bend)
+        expand_coordinates_batch(tree, flat, out, slope, bend)
         return out.reshape(*q.shape[:-1], out.shape[1])
 
     # --- steps
@@ -212,7 +211,7 @@ class CoordinateSpace:
         lead = _broadcast_lead(("q", q), ("v", v))
         q, v = _as_rows(q, lead), _as_rows(v, lead)
         out = np.empty_like(q)
-        compiled_or_interpreted(integration.integrate_batch, len(q))(self.tree, q, v, out)
+        integration.integrate_batch(self.tree, q, v, out)
         return out.reshape(*lead, self.nq)
 
     def difference(self, q1: ArrayLike, q0: ArrayLike) -> Array:
@@ -221,7 +220,7 @@ class CoordinateSpace:
         lead = _broadcast_lead(("q1", q1), ("q0", q0))
         q1, q0 = _as_rows(q1, lead), _as_rows(q0, lead)
         out = np.empty((len(q1), self.nv))
-        compiled_or_interpreted(integration.difference_batch, len(q1))(self.tree, q1, q0, out)
+        integration.difference_batch(self.tree, q1, q0, out)
         return out.reshape(*lead, self.nv)
 
     def reparameterise(self, q: ArrayLike) -> Array:
@@ -231,7 +230,7 @@ class CoordinateSpace:
         as it is.
         """
         q = require_shape("q", q, self.nq).copy()
-        compiled_or_interpreted(integration.reparameterise)(self.tree, q, self.lower, self.upper)
+        integration.reparameterise(self.tree, q, self.lower, self.upper)
         return q
 
 

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from exactik._arrays import require_shape
 from exactik.errors import UnknownNameError
-from exactik.kernels import compiled_or_interpreted
 from exactik.kernels.tree import couplings, fk
 from exactik.kernels.tree import jacobian as routes
 from exactik.kernels.tree import jacobian_dot as rates
@@ -91,7 +90,7 @@ def compute_dof_rates(skeleton: Skeleton, q: ArrayLike) -> tuple[Array, Array]:
     slope, bend = np.empty((2, int(tree.joint_v[-1])))
     joint_q = np.empty(int(tree.joint_q[-1]))
     q = np.array(skeleton.normalised(require_shape("q", q, skeleton.nq)))
-    compiled_or_interpreted(couplings.expand_coordinates)(tree, q, joint_q, slope, bend)
+    couplings.expand_coordinates(tree, q, joint_q, slope, bend)
     sources = tree.joint_dofs[couplings.SOURCE, : len(slope)]
     moved = np.flatnonzero(sources != NONE)
     first, second = np.zeros((2, len(slope), skeleton.nv))
@@ -106,8 +105,8 @@ def compute_frames(skeleton: Skeleton, request: JacobianRequest) -> WorldFrames:
     R, p, S = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((request.J.shape[1], 6))
     sine, cosine = np.empty((2, len(q)))
     origin = np.empty(3)
-    compiled_or_interpreted(fk.root_position)(tree, q, request.bone, origin)
-    compiled_or_interpreted(fk.forward_kinematics)(tree, q, origin, sine, cosine, R, p, S)
+    fk.root_position(tree, q, request.bone, origin)
+    fk.forward_kinematics(tree, q, origin, sine, cosine, R, p, S)
     return WorldFrames(origin=origin, R=R, p=p, S=S)
 
 
@@ -143,16 +142,14 @@ def bone_jacobian(
     _, b, point, frame_code, rows_code, J = request
     if route_code == ROUTES["cross"]:
         frames = compute_frames(skeleton, request)
-        compiled_or_interpreted(routes.cross_jacobian)(
-            skeleton.tree, b, point, frame_code, rows_code, *frames, J
-        )
+        routes.cross_jacobian(skeleton.tree, b, point, frame_code, rows_code, *frames, J)
         return reduce_columns(skeleton, q, J)
     sine, cosine = np.empty((2, len(request.q)))
-    compiled_or_interpreted(sincos)(request.q, sine, cosine)
+    sincos(request.q, sine, cosine)
     workspace = routes.AdjointWorkspace(
         A=np.empty((3, 3)), t=np.empty(3), Q=np.empty((3, 3)), U=np.empty((3, 3))
     )
-    compiled_or_interpreted(routes.adjoint_jacobian)(
+    routes.adjoint_jacobian(
         skeleton.tree,
         request.q,
         sine,
@@ -205,17 +202,11 @@ def bone_jacobian_dot(
     frames, tree = compute_frames(skeleton, request), skeleton.tree
     scratch = np.empty((len(skeleton.bones) + 1, 6)), np.empty((6, 3))
     if len(skeleton.couplings) == 0:
-        compiled_or_interpreted(rates.jacobian_dot)(
-            tree, joint_q, v, b, x, frame_code, rows_code, *frames, *scratch, J
-        )
+        rates.jacobian_dot(tree, joint_q, v, b, x, frame_code, rows_code, *frames, *scratch, J)
         return J
     first, second = compute_dof_rates(skeleton, q)
     w = first @ v
-    compiled_or_interpreted(rates.jacobian_dot)(
-        tree, joint_q, w, b, x, frame_code, rows_code, *frames, *scratch, J
-    )
+    rates.jacobian_dot(tree, joint_q, w, b, x, frame_code, rows_code, *frames, *scratch, J)
     J_now = np.empty_like(J)
-    compiled_or_interpreted(routes.cross_jacobian)(
-        tree, b, x, frame_code, rows_code, *frames, J_now
-    )
+    routes.cross_jacobian(tree, b, x, frame_code, rows_code, *frames, J_now)
     return J @ first + J_now @ (second * v)

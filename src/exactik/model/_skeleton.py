@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from exactik._arrays import freeze, require_shape
 from exactik._registry import find
 from exactik.errors import UnknownNameError
-from exactik.kernels import compiled_or_interpreted
 from exactik.kernels.tree import fk
 from exactik.model._bone import Bone
 from exactik.model._coordinates import CoordinateSpace
@@ -318,9 +317,7 @@ class Skeleton(CoordinateSpace):
         R, p = np.empty((len(flat), n, 3, 3)), np.empty((len(flat), n, 3))
         scratch = np.empty((2, q.shape[-1]))
         S = np.empty((int(self.tree.joint_v[-1]), 6))
-        compiled_or_interpreted(fk.forward_kinematics_batch, len(flat))(
-            self.tree, flat, np.zeros(3), scratch[0], scratch[1], R, p, S
-        )
+        fk.forward_kinematics_batch(self.tree, flat, np.zeros(3), scratch[0], scratch[1], R, p, S)
         lead = q.shape[:-1]
         return Pose(self, p[:, 1:].reshape(*lead, n - 1, 3), R[:, 1:].reshape(*lead, n - 1, 3, 3))
 

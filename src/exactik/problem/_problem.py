@@ -34,7 +34,6 @@ from exactik.goals import (
     retarget_goals,
     retarget_packed,
 )
-from exactik.kernels import compiled_or_interpreted
 from exactik.kernels.calculus import dense
 from exactik.kernels.calculus import evaluate as kernel
 from exactik.kernels.calculus.workspace import (
@@ -232,9 +231,7 @@ class Problem:
         self._begin_evaluation(q, EXACT)
         frames, y = len(tree.parent), np.zeros(self.skeleton.nv)
         V, A = np.empty((frames, 6)), np.empty((frames, 6))
-        compiled_or_interpreted(kernel.multiply_hessian)(
-            tree, arrays, q, EXACT, x, V, A, y, self._work
-        )
+        kernel.multiply_hessian(tree, arrays, q, EXACT, x, V, A, y, self._work)
         return y
 
     def to_scipy(self) -> ScipyProblem:
@@ -339,8 +336,8 @@ class Problem:
     def _fill(self, q: Array, order: int) -> float:
         work, tree, arrays = self._work, self.skeleton.tree, self._packed.arrays
         if len(self._packed.custom) == 0:
-            return compiled_or_interpreted(kernel.evaluate)(tree, arrays, q, order, work)
-        return self._begin_evaluation(q, order) + compiled_or_interpreted(kernel.finish_evaluation)(
+            return kernel.evaluate(tree, arrays, q, order, work)
+        return self._begin_evaluation(q, order) + kernel.finish_evaluation(
             tree, arrays, q, order, WHOLE_ROWS, work
         )
 
@@ -366,17 +363,13 @@ class Problem:
     def _begin_evaluation(self, q: Array, order: int) -> float:
         """Update the kinematics, sum all goals on bones and return their cost."""
         work = self._work
-        cost = compiled_or_interpreted(kernel.begin_evaluation)(
-            self.skeleton.tree, self._packed.arrays, q, order, work
-        )
+        cost = kernel.begin_evaluation(self.skeleton.tree, self._packed.arrays, q, order, work)
         for frame, _, weight, r, D, D2 in self._evaluate_custom_goals(order):
             force = weight @ r
             cost += 0.5 * float(r @ force)
             if order > VALUE:
                 X = D.T @ weight @ D + (np.tensordot(force, D2, 1) if order == EXACT else 0.0)
-                compiled_or_interpreted(add_local_model)(
-                    frame, work.p[frame], -D.T @ force, X, order, work.sums
-                )
+                add_local_model(frame, work.p[frame], -D.T @ force, X, order, work.sums)
         return cost
 
     def _evaluate_custom_goals(
@@ -393,11 +386,11 @@ class Problem:
         """Return the residual, (m,), and J, (m, nv); for VALUE without the J of goals in Python."""
         r, J = np.zeros(self.residual_size), np.zeros((self.residual_size, self.skeleton.nv))
         work, tree, arrays = self._work, self.skeleton.tree, self._packed.arrays
-        compiled_or_interpreted(dense.write_residual_and_jacobian)(tree, arrays, q, work, r, J)
+        dense.write_residual_and_jacobian(tree, arrays, q, work, r, J)
         for frame, rows, _, residual, D, _ in self._evaluate_custom_goals(order):
             r[rows] = residual
             slope = work.joint_dofs[SLOPE]
-            compiled_or_interpreted(dense.write_jacobian_rows)(
+            dense.write_jacobian_rows(
                 tree, arrays.free, slope, work.S, frame, work.p[frame], D, rows.start, J
             )
         return r, J
@@ -409,15 +402,11 @@ class Problem:
         cost, g = 0.5 * float(r @ force), -J.T @ force
         H = J.T @ W @ J if order > GRADIENT else np.empty((0, 0))
         if order == EXACT:
-            compiled_or_interpreted(dense.begin_residual_curvature)(arrays, force, work)
+            dense.begin_residual_curvature(arrays, force, work)
             for frame, rows, _, _, D, D2 in self._evaluate_custom_goals(order):
                 X = np.tensordot(force[rows], D2, 1)
-                compiled_or_interpreted(add_local_model)(
-                    frame, work.p[frame], -D.T @ force[rows], X, EXACT, work.sums
-                )
-            compiled_or_interpreted(dense.finish_residual_curvature)(
-                self.skeleton.tree, arrays, q, force, work
-            )
+                add_local_model(frame, work.p[frame], -D.T @ force[rows], X, EXACT, work.sums)
+            dense.finish_residual_curvature(self.skeleton.tree, arrays, q, force, work)
             H = H + self._to_dense(work.H)
         return cost, g, H
 

@@ -1,8 +1,8 @@
 """Solvers: every method over one loop; the answer, its proof and its error bars."""
 
-import sys
+import sys as _sys
 
-from exactik._renamed import answer_calls
+from exactik._renamed import answer_calls as _answer_calls
 from exactik.solvers._certificate import (
     CONVERGED_GRADIENT,
     MAX_POLISH,
@@ -107,4 +107,4 @@ __all__ = [
     "solve_until_stopped",
 ]
 
-answer_calls(sys.modules[__name__], "exactik.solvers()", "exactik.list_solvers()", list_solvers)
+_answer_calls(_sys.modules[__name__], "exactik.solvers()", "exactik.list_solvers()", list_solvers)

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import freeze
 from exactik.errors import UsageError
-from exactik.kernels import compiled_or_interpreted
 from exactik.kernels.calculus.workspace import new_workspace
 from exactik.kernels.descent import starts as kernel
 from exactik.kernels.descent.descend import ITERATION_ROUNDING
@@ -92,8 +90,6 @@ class CompiledSolve:
         )
         workspace = new_workspace(self._tree)
         self._buffers = (new_descent_state(self._tree, workspace.H.shape[1]), workspace)
-        self._descents = starts
-        self._function: Callable[..., Any] | None = None
 
     def run(self, problem: Problem, q: Array, results: Array, term_errors: Array) -> None:
         """Solve from q (1, nq), which becomes the answer; see `solve_problems` for the others.
@@ -104,13 +100,7 @@ class CompiledSolve:
         targets = NO_TARGETS if new is None else new.packed
         goals = problem.packed.arrays if new is None else self._goals
         arguments = (self._tree, goals, *self._settings, targets, q, results, term_errors)
-        if self._function is None:
-            compiled_or_interpreted(kernel.solve_problems, self._descents)(
-                *arguments, *self._buffers
-            )
-            self._function = _find_compiled_function()
-        else:
-            self._function(*arguments, *self._buffers)
+        kernel.solve_problems(*arguments, *self._buffers)
 
     def solve(self, problem: Problem, q: Array) -> Result:
         """Solve from q (nq,), which becomes the answer."""
@@ -139,17 +129,6 @@ class CompiledSolve:
             seconds=seconds,
             _term_errors=term_errors[0],
         )
-
-
-def _find_compiled_function() -> Callable[..., Any] | None:
-    """Return the machine code of `solve_problems`, past Numba's look at the types of 90 arrays.
-
-    That look is 10 µs of a call. Where the function was compiled for one kind of arguments only,
-    which is how the arrays are made, those of the call before are of that kind. None while calls
-    are interpreted.
-    """
-    compiled = list(getattr(kernel.solve_problems, "overloads", {}).values())
-    return compiled[0].entry_point if len(compiled) == 1 else None
 
 
 def find_compiled_solve(

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik.kernels import compiled_or_interpreted
 from exactik.kernels.descent.descend import ITERATION_ROUNDING, advance, run_descent
 from exactik.kernels.descent.state import (
     ACCEPTED_LARGEST_ENTRY,
@@ -202,19 +201,17 @@ def _descend_compiled(
     options, tree = method.options(problem), problem.skeleton.tree
     descent = problem.descent_state
     state = descent.state
-    compiled_or_interpreted(start_descent)(view.box, options, limited, q, descent)
+    start_descent(view.box, options, limited, q, descent)
     while state[STATUS] == RUNNING:
         raise_if_stopped(recorder.stop)
         before = state[ITERATIONS] if state[EVALUATIONS] > 0.0 else -1.0
         if problem.compiled:
             arrays = problem.packed.arrays
             passes = 1 if recorder.rows is not None else PASSES_BETWEEN_CLOCK_READS
-            compiled_or_interpreted(run_descent)(
-                tree, arrays, view.box, options, q, passes, descent, problem.workspace
-            )
+            run_descent(tree, arrays, view.box, options, q, passes, descent, problem.workspace)
         else:
             value, g, H = problem.fill(descent.trial, int(state[REQUESTED_ORDER]))
-            compiled_or_interpreted(advance)(
+            advance(
                 tree,
                 problem.pattern,
                 view.box,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik.kernels import compiled_or_interpreted
 from exactik.kernels.calculus.goal_errors import compute_term_errors
 from exactik.kernels.goals.terms import LOG, POSITION
 from exactik.problem import Problem
@@ -42,7 +41,7 @@ def compute_goal_errors(problem: Problem, q: Array, term_errors: Array | None = 
         term_errors = _project_term_errors(problem, projector @ problem.residual(q))
     elif term_errors is None:
         term_errors = np.empty(len(problem.packed.arrays.terms.kind))
-        compiled_or_interpreted(compute_term_errors)(
+        compute_term_errors(
             problem.skeleton.tree, problem.packed.arrays, q, term_errors, problem.workspace
         )
     errors, residual = np.empty(len(parts)), None

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from exactik._options import accepts_options, option
 from exactik.errors import UsageError
 from exactik.goals import Goal
-from exactik.kernels import compiled_or_interpreted
 from exactik.kernels.descent import starts as kernel
 from exactik.model import Skeleton
 from exactik.problem import VALUE, DofOptions, Problem
@@ -196,9 +195,7 @@ def _solve_in_python(
     for start, is_detour in _order_starts(problem, method, q, table, begin + allowed, stop):
         if best is not None and time.perf_counter() > begin + allowed:
             break
-        if is_detour and (
-            best is None or not compiled_or_interpreted(kernel.is_on_limit)(problem.box, best.q)
-        ):
+        if is_detour and (best is None or not kernel.is_on_limit(problem.box, best.q)):
             break
         descent = None
         for limited in (False, True) if is_detour else (True,):
@@ -209,7 +206,7 @@ def _solve_in_python(
             evaluations += descent.evaluations
             start = descent.q
             if not limited:
-                compiled_or_interpreted(kernel.wrap_angles_into_limits)(problem.box, start)
+                kernel.wrap_angles_into_limits(problem.box, start)
         assert descent is not None
         attempts += 1
         reached = bool((compute_goal_errors(problem, descent.q) <= tolerances).all())
@@ -235,7 +232,7 @@ def _order_starts(
     """
     starts = [q.copy() for _ in range(len(table) + 1)]
     for row, start in zip(table, starts, strict=False):
-        compiled_or_interpreted(kernel.fill_start)(q, row, start)
+        kernel.fill_start(q, row, start)
     if len(table) > 0:
         costs, given_index = [np.inf] * len(starts), len(table)
         for k in (given_index, *range(given_index)):

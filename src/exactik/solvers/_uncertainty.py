@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exactik.errors import CoordinateError
-from exactik.kernels import compiled_or_interpreted
 from exactik.kernels.calculus import dense
 from exactik.kernels.calculus.workspace import SLOPE, update_kinematics
 from exactik.kernels.goals import terms as term
@@ -163,7 +162,7 @@ def _compute_target_derivatives(problem: Problem, q: Array) -> dict[str, Array]:
     J, r = problem.jacobian(q), problem.residual(q)
     W = problem.packed.weight
     force = W @ r
-    compiled_or_interpreted(update_kinematics)(tree, arrays, problem.skeleton.normalised(q), work)
+    update_kinematics(tree, arrays, problem.skeleton.normalised(q), work)
     derivatives: dict[str, Array] = {}
     for (name, terms), goal in zip(problem.packed.terms.items(), problem.goals, strict=True):
         by_term: list[Array] = []
@@ -173,7 +172,7 @@ def _compute_target_derivatives(problem: Problem, q: Array) -> dict[str, Array]:
             first, mixed = _differentiate_term_by_target(problem, m, force[rows].copy())
             L = np.zeros((6, problem.skeleton.nv))
             frame = int(arrays.terms.frame[m])
-            compiled_or_interpreted(dense.write_jacobian_rows)(
+            dense.write_jacobian_rows(
                 tree, arrays.free, work.joint_dofs[SLOPE], work.S, frame, work.e, -np.eye(6), 0, L
             )
             by_term.append(-J.T @ W[:, rows] @ first + L.T @ mixed)
@@ -185,12 +184,8 @@ def _compute_target_derivatives(problem: Problem, q: Array) -> dict[str, Array]:
 def _differentiate_term_by_target(problem: Problem, m: int, force: Array) -> tuple[Array, Array]:
     """Return ∂r/∂τ, (3, 3), and Wr·∂²r/∂ξ∂τ, (6, 3), of term m; its point is left in work.e."""
     terms, work = problem.packed.arrays.terms, problem.workspace
-    compiled_or_interpreted(term.local_residual)(
-        terms, m, work.R, work.p, work.shift, work.e, work.r
-    )
-    compiled_or_interpreted(term.local_derivatives)(
-        terms, m, work.R, work.shift, work.e, work.r, force, work.D, work.X
-    )
+    term.local_residual(terms, m, work.R, work.p, work.shift, work.e, work.r)
+    term.local_derivatives(terms, m, work.R, work.shift, work.e, work.r, force, work.D, work.X)
     D, X, kind = work.D.copy(), work.X.copy(), terms.kind[m]
     if kind == term.LOG:
         E = terms.rotation[m] @ work.R[int(terms.frame[m])].T

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik._renamed import renamed
-from exactik.kernels import compiled_or_interpreted
 from exactik.kernels.linear.active_set import (
     clip_to_limits,
     relative_projected_gradient,
@@ -79,11 +78,9 @@ class View:
         cost, g, H = self.problem.fill(q, GAUSS_NEWTON)
         self.evaluations += 1
         box, active = self.box, np.zeros(self.nv)
-        compiled_or_interpreted(update_active_set)(
-            box.coordinate, box.lower, box.upper, box.free, q, g, active
-        )
+        update_active_set(box.coordinate, box.lower, box.upper, box.free, q, g, active)
         curve = np.abs(H[np.arange(self.nv), self.problem.pattern.dof_level])
-        remaining = compiled_or_interpreted(relative_projected_gradient)(g, active, curve, cost)
+        remaining = relative_projected_gradient(g, active, curve, cost)
         scale = np.sqrt(2.0 * max(cost, 0.0) * curve)  # rounding may leave less than none
         return Iterate(
             q=q,
@@ -97,20 +94,14 @@ class View:
     def project(self, q: Array) -> Array:
         """Return q, (nq,), with coordinates outside their limits moved to the limit."""
         q = q.copy()
-        compiled_or_interpreted(clip_to_limits)(
-            self.box.coordinate, self.box.lower, self.box.upper, q
-        )
+        clip_to_limits(self.box.coordinate, self.box.lower, self.box.upper, q)
         return q
 
     def move(self, q: Array, v: Array) -> Array:
         """Return q ⊕ v, (nq,), projected into the limits."""
         out = np.empty_like(q)
-        compiled_or_interpreted(integrate)(
-            self.problem.skeleton.tree, q, np.ascontiguousarray(v), out
-        )
-        compiled_or_interpreted(clip_to_limits)(
-            self.box.coordinate, self.box.lower, self.box.upper, out
-        )
+        integrate(self.problem.skeleton.tree, q, np.ascontiguousarray(v), out)
+        clip_to_limits(self.box.coordinate, self.box.lower, self.box.upper, out)
         return out
 
     def room(self, q: Array) -> tuple[Array, Array]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import faulthandler
-import os
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
@@ -70,7 +69,6 @@ def run_task(task: Task, topic: str, time_limit: float | None) -> TaskResult:
         topic: of the event that says that it began: {"name": …, "worker": address}.
         time_limit: [s] after which the process ends itself; None for no limit.
     """
-    _prepare_process()
     forget_keys()
     with _limited(_announce(task.name, topic), time_limit):
         return perform_task(task)
@@ -126,17 +124,3 @@ def _limited(is_alone: bool, time_limit: float | None) -> Iterator[None]:
         yield
     finally:
         faulthandler.cancel_dump_traceback_later()
-
-
-_prepared: set[int] = set()  # this process, once it is
-
-
-def _prepare_process() -> None:
-    """Compile what is missing, one process of a machine after the other; then bits are fixed."""
-    if os.getpid() in _prepared:
-        return
-    os.environ["EXACTIK_INTERPRET"] = "0"  # an interpreted pose differs in its last bits
-    from exactik.recordings.precompile import compile_missing
-
-    compile_missing()
-    _prepared.add(os.getpid())

@@ -13,7 +13,6 @@ import typer
 from rich.text import Text
 
 from exactik.cli._app import LOOK, AsJson, command, complain, err, out, print_json, progress_bar
-from exactik.cli._kernels import compiling
 from exactik.cli.inspect._screen import format_facts
 from exactik.cli.inspect._table import Row, format_table
 from exactik.errors import ExactikError, FileError
@@ -55,8 +54,8 @@ def inspect(
         return
     names, skipped = _find_files(files)
     rows = []
-    few = len(names) <= MAX_FEW_FILES  # what takes long is then compiling, else the number of files
-    with compiling() if few else nullcontext(), nullcontext() if few else progress_bar() as bar:
+    few = len(names) <= MAX_FEW_FILES
+    with nullcontext() if few else progress_bar() as bar:
         task = None if bar is None else bar.add_task("looking at files", total=len(names))
         for path, name in names:
             try:

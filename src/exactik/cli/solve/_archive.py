@@ -18,15 +18,12 @@ from exactik.cli._app import (
     app,
     command,
     complain,
-    err,
     print_json,
     say,
     show_frames,
 )
 from exactik.cli._help import CommandGroup
-from exactik.cli._kernels import COMPILING_RECORDINGS
 from exactik.errors import UsageError
-from exactik.recordings.precompile import list_missing
 
 archives = typer.Typer(
     cls=CommandGroup,
@@ -70,9 +67,6 @@ def run(
     """
     if any(Path(source).resolve() == output.resolve() for source in sources):
         raise UsageError(f"-o is {str(output)!r}, where the takes are; expected another folder")
-    if options.scheduler is None and len(list_missing()) > 0:
-        how_long = f"{COMPILING_RECORDINGS}; kept for the next time"
-        err.print(f"[dim]Workers compile kernels before the first take, {how_long}.[/dim]")
     with show_frames("listing") as report:
 
         def show(state: Progress) -> None:

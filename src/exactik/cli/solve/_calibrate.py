@@ -12,7 +12,6 @@ import typer
 from exactik._options import to_arguments
 from exactik._text import join_names
 from exactik.cli._app import SOLVE, AsJson, Entries, command, print_json, say, show_frames
-from exactik.cli._kernels import compile_kernels
 from exactik.cli._options import TakeOption
 from exactik.cli._outputs import find_recordings
 from exactik.cli.solve._opensim import run_scale_setup
@@ -100,7 +99,6 @@ def calibrate(
     loaded = read_skeleton(skeleton, figure.skeleton_unit, figure.skeleton_up)
     entries = Entries(as_json)
     trials, notes = _read_trials(sources, loaded, reading, take, subject, entries)
-    compile_kernels()
     fitted, by_hand = loaded.skeleton, reading.mapping
     if marker_set is not None:
         fitted = load_marked_skeleton(skeleton, marker_set)

@@ -11,7 +11,6 @@ import typer
 
 from exactik._text import count_noun
 from exactik.cli._app import SOLVE, AsJson, command, print_json, say
-from exactik.cli._kernels import compiling
 from exactik.errors import UsageError
 from exactik.io import open_atomic
 from exactik.recordings.calibration import Match
@@ -66,16 +65,15 @@ def match(
         raise UsageError(f"{output}: expected a name that ends with .csv or .json")
     figure = read_skeleton(skeleton)
     loaded = read_recording(Path(recording), None, options, align=False)
-    with compiling():
-        matched = match_recording(
-            loaded.markers,
-            figure.skeleton,
-            skeleton_up=None if options.axes is not None else figure.up,
-            mapping=options.mapping,
-            computed=options.computed,
-            subject=options.person,
-            is_up_given=options.up is not None,
-        )
+    matched = match_recording(
+        loaded.markers,
+        figure.skeleton,
+        skeleton_up=None if options.axes is not None else figure.up,
+        mapping=options.mapping,
+        computed=options.computed,
+        subject=options.person,
+        is_up_given=options.up is not None,
+    )
     if as_json:
         print_json([_to_plain(one) for one in matched])
     for one in matched if not as_json else ():

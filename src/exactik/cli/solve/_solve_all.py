@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from exactik.cli._app import Entries, say, show_frames
-from exactik.cli._kernels import compile_kernels
 from exactik.cli._outputs import OutputPlan, print_solved, run_each, write_tracked
 from exactik.errors import FileError
 from exactik.io import load_motion
@@ -63,9 +62,8 @@ def solve_all(plans: list[OutputPlan], skeleton: LoadedSkeleton, request: SolveR
         if not request.as_json:
             _print_inputs(plan, recording, skeleton, first=n == 0)
         if figure is None:
-            # Before minutes go into compiling and fitting.
+            # Before seconds go into fitting.
             check_names(recording.markers, skeleton.skeleton, _without_take(request))
-            compile_kernels(options.robust, options.smooth)
             figure = _attach_markers(plan.source, skeleton, request)
         subjects = _solve_recording(recording, skeleton, figure, prepared, request)
         summaries = []

@@ -42,7 +42,7 @@ def _scalar_type(name: str) -> Any:
     return types.boolean if name == "bool" else getattr(types, name)
 
 
-class Entry:
+class EntryBuilder:
     """Builds one entry; `row` is what the library says of it."""
 
     def __init__(self, context: Any, symbol: str, kinds: list[Any], compiled: Any):

@@ -40,7 +40,7 @@ def generate_parts(folder: Path, tell: Callable[[str], None]) -> None:
     """
     from numba.core.registry import cpu_target
 
-    from exactik.compile.aot._entry import Entry, numba_type
+    from exactik.compile.aot._entry import EntryBuilder, numba_type
 
     signatures, classes = read_signatures()
     context = cpu_target.target_context
@@ -54,7 +54,7 @@ def generate_parts(folder: Path, tell: Callable[[str], None]) -> None:
         arguments = tuple(numba_type(kind, classes) for kind in signature.arguments)
         kernel.linked.compile(arguments)
         compiled = kernel.linked.overloads[arguments]
-        entry = Entry(context, f"exactik_{number}", signature.arguments, compiled)
+        entry = EntryBuilder(context, f"exactik_{number}", signature.arguments, compiled)
         entries.append(entry.module)
         libraries.append(compiled.library)
         nogil = bool(kernel.options.get("nogil"))

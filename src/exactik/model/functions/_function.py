@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 
 from exactik._arrays import as_floats, contiguous_copy, require_finite
 from exactik.errors import ModelError
-from exactik.kernels import compiled_or_interpreted
 from exactik.kernels.tree import functions as kernel
 from exactik.typing import Array
 
@@ -83,9 +82,7 @@ class CoordinateFunction(ABC):
             flat = contiguous_copy(np.broadcast_to(as_floats("x", values), shape).reshape(-1))
             out = np.empty((len(flat), 3))
             table = np.array([[part.kind, 0, part.length]], np.uint32)
-            compiled_or_interpreted(kernel.evaluate_function_batch)(
-                table, np.array(part.data), 0, flat, out
-            )
+            kernel.evaluate_function_batch(table, np.array(part.data), 0, flat, out)
             results.append(out.reshape(*shape, 3))
         return results
 

@@ -15,7 +15,7 @@ from exactik.studio.viewer.playback._notebook import EmbeddedView, is_notebook
 from exactik.studio.viewer.playback._opening import open_shown_file
 from exactik.studio.viewer.playback._residuals import find_worst
 from exactik.studio.viewer.playback._scene import LIMITS, UNCERTAINTY
-from exactik.studio.viewer.playback._solving import GETTING_READY, SolveJob, make_solved_playback
+from exactik.studio.viewer.playback._solving import SolveJob, make_solved_playback
 from exactik.studio.viewer.playback._transport import Transport
 from exactik.studio.viewer.playback._uncertainty import (
     colour_uncertainty,
@@ -24,7 +24,6 @@ from exactik.studio.viewer.playback._uncertainty import (
 )
 
 __all__ = [
-    "GETTING_READY",
     "LIMITS",
     "REPORT_ENDING",
     "UNCERTAINTY",

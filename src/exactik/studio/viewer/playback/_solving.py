@@ -9,10 +9,7 @@ from pathlib import Path
 
 from exactik.errors import ExactikError
 from exactik.recordings.pipeline import LoadedSkeleton, SolvedRecording, solve_recording
-from exactik.recordings.precompile import precompile_recordings
 from exactik.studio.viewer.playback._data import PlaybackData, UnsolvedRecording
-
-GETTING_READY = "getting ready (the first solve on a machine compiles, for a minute or two)"
 
 
 class _SolveCancelled(Exception):
@@ -82,8 +79,6 @@ class SolveJob:
 
     def _solve(self) -> PlaybackData:
         figure = self._figure
-        self._report(GETTING_READY, 0, 1)
-        precompile_recordings()
         self._report("preparing", 0, 1)
         solved = solve_recording(
             self._recording.markers,
