@@ -8,24 +8,25 @@ PEERS := .venv/.peers
 DOCS := .venv-docs/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-slow test-gpu test-browser test-processors browser lint docs bench peers mutants fuzz recordings release-check clean
+.PHONY: help setup library demo test test-all test-slow test-gpu test-browser test-processors browser lint docs bench peers mutants fuzz recordings release-check clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
 
 setup: $(STAMP) ## make .venv with everything that tests and benchmarks need
 
-demo: $(DEMO) ## make a recording, solve it, compare with the truth, write a report
+demo: $(DEMO) library ## make a recording, solve it, compare with the truth, write a report
 	@$(BIN)/exactik demo $(ARGS)
 
-# Kernels are compiled first, each once and on both cores: workers would compile the same side by side.
-KERNELS := $(BIN)/python -m exactik.recordings.precompile
-PYTEST := { $(KERNELS) error-bars & $(KERNELS) poses recordings; wait; } && $(BIN)/python -m pytest -n 2 --dist loadfile
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
-test: $(STAMP) ## run the quick tests, five minutes with all compiling (ARGS="-k hessian" to choose)
+library: $(DEMO) ## compile the kernels for this processor, unless that is done (ARGS="x86-64-v3 x86-64-v2" for others)
+	@$(BIN)/python -m exactik.compile.aot $(if $(filter library,$(MAKECMDGOALS)),$(ARGS))
+
+test: $(STAMP) library ## run the quick tests (ARGS="-k hessian" to choose)
 	@$(PYTEST) $(ARGS)
 
-test-all: $(STAMP) ## run all tests but those that are slow, or need a browser or a GPU
+test-all: $(STAMP) library ## run all tests but those that are slow, or need a browser or a GPU
 	@$(PYTEST) -m "not slow and not browser" $(ARGS)
 
 test-processors: $(STAMP) ## run the quick tests as other processors do, with their BLAS and their instructions
@@ -35,13 +36,13 @@ test-processors: $(STAMP) ## run the quick tests as other processors do, with th
 		env $$processor $(MAKE) --no-print-directory test || exit 1; \
 	done
 
-test-slow: $(STAMP) ## run the slow tests
+test-slow: $(STAMP) library ## run the slow tests
 	$(BIN)/python -m pytest -m slow $(ARGS)
 
 test-gpu: $(STAMP) ## run the tests that need a GPU of NVIDIA's
 	$(BIN)/python -m pytest -m gpu $(ARGS)
 
-test-browser: $(STAMP) browser ## pose and play in a real browser, with a mouse
+test-browser: $(STAMP) library browser ## pose and play in a real browser, with a mouse
 	$(BIN)/python -m pytest -m browser $(ARGS)
 
 browser: ## install the Chromium of Debian's packages, unless it is there (or EXACTIK_CHROMIUM is set)
@@ -59,19 +60,19 @@ lint: $(STAMP) ## check style, formatting and types
 docs: $(DOCS) ## build the documentation site into site/; fails on a broken link or anchor (ARGS=--serve to look at it)
 	@.venv-docs/bin/python tools/site.py $(ARGS)
 
-bench: $(PEERS) ## run the benchmarks, beside other tools (ARGS=robots to choose)
+bench: $(PEERS) library ## run the benchmarks, beside other tools (ARGS=robots to choose)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 peers: $(STAMP) ## measure other tools, each in its own environment, and write docs/benchmarks.md
 	@$(BIN)/python -m benchmarks.peers $(ARGS)
 
-mutants: $(STAMP) ## make faults in how recordings are solved and see which test notices (ARGS="--area solver", ARGS="tracking --only gaps")
+mutants: $(STAMP) library ## make faults in how recordings are solved and see which test notices (ARGS="--area solver", ARGS="tracking --only gaps")
 	@$(BIN)/python tools/mutants.py $(ARGS)
 
 fuzz: $(STAMP) ## damage files, meshes and whole scenes and see that each ends in a result or a sentence (ARGS="--only scene")
 	@$(BIN)/python -m tests.support.fuzz_runs build/fuzz $(ARGS)
 
-recordings: $(STAMP) ## solve and judge every recording of a person in ../shared (ARGS=--spoiled)
+recordings: $(STAMP) library ## solve and judge every recording of a person in ../shared (ARGS=--spoiled)
 	@$(BIN)/python tools/recordings.py --write $(ARGS)
 
 release-check: $(STAMP) ## build sdist and wheel, check them, and install them into fresh environments of Python 3.11 to 3.13
@@ -88,7 +89,7 @@ $(DEMO): pyproject.toml
 		exit 1; }
 	@echo "Setting up .venv ..."
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e .
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[jit]'
 	@touch $@
 
 $(STAMP): $(DEMO) papers/pyproject.toml

@@ -14,6 +14,7 @@ import pytest
 
 import exactik
 from exactik import cli
+from exactik.compile import describe_library
 from exactik.errors import ModelError
 from exactik.lab import check
 from exactik.lab.check import CampaignReport, CampaignRow
@@ -63,7 +64,8 @@ def test_the_installed_script_prints_its_version():
     script = Path(sys.executable).with_name("exactik")
     if not script.exists():
         pytest.skip("exactik is not installed beside this Python")
-    assert outside(str(script), "--version") == Ended(0, f"exactik {exactik.__version__}\n", "")
+    said = f"exactik {exactik.__version__}, {describe_library()}\n"
+    assert outside(str(script), "--version") == Ended(0, said, "")
 
 
 def test_python_m_is_the_same_program():

@@ -28,6 +28,7 @@ from typer.models import CommandInfo
 
 from exactik.cli._help import Command, CommandGroup
 from exactik.cli._options import expand_records
+from exactik.compile import describe_library
 from exactik.errors import ExactikError, UsageError
 
 # Entry points of this group are functions; each becomes a command.
@@ -178,7 +179,7 @@ def _root(
     if version:
         import exactik
 
-        out.print(f"exactik {exactik.__version__}")
+        say(f"exactik {exactik.__version__}, {describe_library()}")
         raise typer.Exit
 
 

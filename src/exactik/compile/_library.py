@@ -12,6 +12,7 @@ anything is done, and the kernel is compiled by Numba, if that is installed.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import json
@@ -28,7 +29,16 @@ from exactik.compile._layout import LAYOUT_SIZE, NOT_AS_COMPILED, LayoutError, f
 from exactik.compile._levels import list_levels
 
 FOLDER = Path(__file__).with_name("lib")
-PACKAGES = ("compile", "spatial", "kernels")  # whose files decide what machine code is
+SOURCES = (
+    "spatial",
+    "kernels",
+    "compile/aot",
+    "compile/_jit.py",
+    "compile/_layout.py",
+    "compile/_link_only.py",
+    "compile/signatures.json",
+)
+"""Files and folders of the package that decide what machine code is."""
 REFUSED = object()
 """What an entry answers if an argument is not what it was compiled for."""
 
@@ -42,16 +52,19 @@ def is_strict() -> bool:
 
 def hash_sources() -> str:
     """Return a hash of all that decides what is in a library."""
-    package = Path(__file__).parent.parent
-    files = [
-        f for name in PACKAGES for f in (package / name).rglob("*.py") if "cuda" not in f.parts
-    ]
-    files.append(package / "compile" / "signatures.json")
+    package = FOLDER.parent.parent
     digest = sha256()
-    for file in sorted(files):
+    for file in list_sources(package):
         digest.update(file.relative_to(package).as_posix().encode())
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def list_sources(package: Path) -> list[Path]:
+    """Return the files of the package that decide what machine code is, in order."""
+    places = [package / name for name in SOURCES]
+    nested = [f for place in places for f in place.rglob("*.py") if "cuda" not in f.parts]
+    return sorted({*nested, *(place for place in places if place.is_file())})
 
 
 def library_path(level: str) -> Path:
@@ -141,6 +154,30 @@ def load_library() -> Library | None:
             return library
         log.info("%s was made from other sources; `make library` makes it anew", path.name)
     return None
+
+
+def list_libraries() -> list[Path]:
+    """Return the libraries in `lib/` that were made from the sources here, for any processor."""
+    fresh = []
+    for path in sorted(FOLDER.glob("kernels-*.so")):
+        with contextlib.suppress(OSError, LayoutError, AttributeError, ValueError):
+            fresh += [path] if Library(path).sources == hash_sources() else []
+    return fresh
+
+
+def describe_library() -> str:
+    """Return in words what runs kernels in this process."""
+    library = load_library()
+    if library is not None:
+        return f"kernels compiled ahead of time for {library.level}"
+    if os.environ.get("EXACTIK_COMPILED") == "0":
+        why = "EXACTIK_COMPILED=0"
+    elif not list_levels():
+        why = "no library is made for this kind of processor"
+    else:
+        there = [path.name for path in FOLDER.glob("kernels-*.so")]
+        why = f"{', '.join(there)} does not fit" if there else "this installation has no library"
+    return f"kernels compiled by Numba when they are called ({why})"
 
 
 def find_entries(kernel: str) -> list[Callable[[tuple], Any]]:

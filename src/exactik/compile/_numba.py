@@ -14,7 +14,7 @@ from typing import Any
 
 import numba
 
-from exactik.compile._library import PACKAGES
+from exactik.compile._library import list_sources
 from exactik.compile._link_only import LinkOnlyCompiler
 
 # Instructions that Numba has no function for: modules that teach it, loaded before it compiles.
@@ -50,8 +50,7 @@ def _load_instructions() -> None:
 
 def _stamp() -> tuple[float, int]:
     """Return the latest change and the total size of all files with compiled functions."""
-    package = Path(__file__).parent.parent
-    files = [f.stat() for name in PACKAGES for f in (package / name).rglob("*.py")]
+    files = [f.stat() for f in list_sources(Path(__file__).parent.parent)]
     return max(f.st_mtime for f in files), sum(f.st_size for f in files)
 
 

@@ -29,7 +29,6 @@ from exactik.studio.viewer.page.upload import (
     make_safe_name,
 )
 from exactik.studio.viewer.playback import (
-    GETTING_READY,
     REPORT_ENDING,
     SolveJob,
     encode_playback,
@@ -53,7 +52,7 @@ from exactik.studio.viewer.recording import (
 from exactik.studio.viewer.recording._scene import NAMED, NONE
 from tests.support.browser import wait_for
 
-COMPILING_S = 300.0  # that a solve may take where nothing is compiled yet
+COMPILING_S = 300.0  # that a solve may take where there is no library
 
 pytestmark = pytest.mark.viewer
 pytest.importorskip("viser")
@@ -590,7 +589,7 @@ def test_a_solve_is_cancelled_or_fails_in_one_sentence(motion: ik.Motion, marker
 
     jobs.append(start(markers, cancel_soon))
     assert wait_for(lambda: len(ends) == 1, COMPILING_S)
-    assert ends == ["cancelled"] and told == [(GETTING_READY, 0.0)]
+    assert ends == ["cancelled"] and told == [("preparing", 0.0)]
     strange = markers.renamed({name: f"Q{n}z" for n, name in enumerate(markers.names)})
     start(strange.chosen(strange.names[:2]), lambda what, share: None)
     assert wait_for(lambda: len(ends) == 2, COMPILING_S)
