@@ -9,6 +9,7 @@ what Python says of probing objects; where one differs, no library is used.
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 import numpy as np
 
@@ -70,7 +71,8 @@ def find_layout() -> list[int]:
 def _find_type_flags() -> int:
     """Return where a type keeps its flags, in the head of every type."""
     place = 21 * 8 + object.__basicsize__ - 16
-    for type_ in (tuple, np.ndarray, type):
+    types: tuple[Any, ...] = (tuple, np.ndarray, type)
+    for type_ in types:
         _require(_word(id(type_) + place) & 0xFFFFFFFF == type_.__flags__ & 0xFFFFFFFF)
     return place
 

@@ -24,12 +24,13 @@ INSTRUCTIONS = ("exactik.kernels.instructions",)
 def make_dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """Return the function as Python calls it."""
     _load_instructions()
+    njit: Any = numba.njit
     try:
-        made = numba.njit(**options)(function)
+        made = njit(**options)(function)
     except RuntimeError:  # nowhere to keep a cache: a read-only installation without a home
-        made = numba.njit(**(options | {"cache": False}))(function)
+        made = njit(**(options | {"cache": False}))(function)
     # The file of the cache is private to Numba; without it the cache is merely less careful.
-    index = getattr(getattr(made, "_cache", None), "_cache_file", None)
+    index: Any = getattr(getattr(made, "_cache", None), "_cache_file", None)
     if hasattr(index, "_source_stamp") and hasattr(index, "_load_index"):
         index._source_stamp = (index._source_stamp, _STAMP)
         index._load_index = _ignore_unreadable(index._load_index)
@@ -40,7 +41,8 @@ def make_linked_dispatcher(function: Callable[..., Any], options: dict[str, Any]
     """Return the function as compiled callers see it."""
     _load_instructions()
     options = {**options, "cache": False, "no_cpython_wrapper": True}
-    return numba.njit(**options, pipeline_class=LinkOnlyCompiler)(function)
+    njit: Any = numba.njit
+    return njit(**options, pipeline_class=LinkOnlyCompiler)(function)
 
 
 def _load_instructions() -> None:

@@ -19,6 +19,7 @@ from numba.np import arrayobj
 
 from exactik.compile import _layout as at
 from exactik.compile._signatures import list_fields, parse_array
+from exactik.errors import KernelError
 
 WORD, HALF, NUMBER = ir.IntType(64), ir.IntType(32), ir.DoubleType()
 
@@ -72,20 +73,24 @@ class EntryBuilder:
             builder, kernel, result, numba_types, values
         )
         parts = [] if result == types.none else [(result, value)]
-        if isinstance(result, types.BaseTuple):
-            parts = list(zip(result, cgutils.unpack_tuple(builder, value), strict=True))
+        several = isinstance(result, types.BaseTuple)
+        if several:
+            members: Any = result
+            parts = list(zip(members, cgutils.unpack_tuple(builder, value), strict=True))
         for i, (_, part) in enumerate(parts):
             builder.store(self._to_word(part), builder.gep(results, [WORD(i)]))
         builder.ret(status.code)
         builder.position_at_end(self._refuse)
         builder.ret(HALF(at.NOT_AS_COMPILED))
         scalar = [(i, k) for i, k in enumerate(kinds) if isinstance(k, str) and "[" not in k]
+        if len(scalar) != self._number_count:
+            raise KernelError(f"{symbol} takes numbers in a tuple, which entries cannot read")
         self.row = {
             "symbol": symbol,
             "count": len(kinds),
             "numbers": [(i, _format(kind)) for i, kind in scalar],
             "results": None if result == types.none else [_format(str(t)) for t, _ in parts],
-            "single": not isinstance(result, types.BaseTuple),
+            "single": not several,
         }
 
     def _word(self, number: int) -> Any:
