@@ -25,7 +25,8 @@ from exactik.solvers import (
     solve_until_stopped,
 )
 
-# Interrupts itself 0.3 s into each call. Were they not cut, the last two would go on for hours.
+# Interrupts itself 0.3 s into each call, and every 3 s until the call ends: one interrupt may be
+# lost, where LLVM calls back into Python. Were they not cut, the last two would go on for hours.
 SCRIPT = """
 import os, signal, threading
 import numpy as np
@@ -40,18 +41,28 @@ calls = [
     lambda: ik.solve_batch(problem, targets, threads=2, starts=15_000),
     lambda: ik.solve(problem, starts=15_000),
 ]
-# Compiled and loaded now: where LLVM calls back into Python, an interrupt would be lost.
 ik.solve(problem, history=True), ik.solve(problem)
 ik.solve_batch(problem, {"r_hand": targets["r_hand"][:4]}, threads=2, starts=2)
 
+def interrupt_until(ended):
+    pause = 0.3
+    while not ended.wait(pause):
+        os.kill(os.getpid(), signal.SIGINT)
+        pause = 3.0
+
 for call in calls:
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+    ended = threading.Event()
+    thread = threading.Thread(target=interrupt_until, args=[ended])
+    outcome = "finished"
     try:
+        thread.start()
         call()
-        print("finished")
     except KeyboardInterrupt:
-        print("interrupted")
+        outcome = "interrupted"
+    finally:
+        ended.set()
+    thread.join()
+    print(outcome)
 """
 
 
