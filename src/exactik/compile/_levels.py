@@ -23,11 +23,12 @@ def list_levels() -> list[str]:
     if machine not in ("x86_64", "amd64"):
         return []
     has = _find_features()
-    return [
-        level
-        for level, names in _NEEDS.items()
-        if has.get(level.upper().replace("-64-", "_")) or all(has.get(n) for n in names)
-    ]
+    return [level for level in _NEEDS if _runs(level, has)]
+
+
+def _runs(level: str, has: dict[str, bool]) -> bool:
+    whole = level.upper().replace("-64-", "_")
+    return has[whole] if whole in has else all(has.get(name) for name in _NEEDS[level])
 
 
 def _find_features() -> dict[str, bool]:
