@@ -1,4 +1,4 @@
-"""Kernels compiled ahead of time: what is called, what is refused, and what is said without them."""
+"""Kernels compiled ahead of time: what is called, what is refused, and what is said without it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import exactik as ik
 from exactik.compile import list_libraries, load_library
 from exactik.errors import KernelError
 from exactik.kernels.linear.active_set import clip_to_limits
