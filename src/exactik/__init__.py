@@ -37,6 +37,7 @@ from exactik.solvers import (
     solve,
 )
 from exactik.solvers.batch import BatchResult, solve_batch
+from exactik.solvers.control import Servo
 
 if _typing.TYPE_CHECKING:
     from exactik.archive import solve_archive
@@ -84,6 +85,7 @@ __all__ = [
     "Problem",
     "ProjectedGradient",
     "Result",
+    "Servo",
     "Skeleton",
     "SoftLimitGoal",
     "Solver",

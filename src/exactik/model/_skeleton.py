@@ -23,7 +23,9 @@ from exactik.model._marker_places import Point, check_marker_places
 from exactik.model._mass import BoneMass, LazyMasses, check_masses, map_masses, scale_masses
 from exactik.model._packing import ancestor_pairs, find_last_dofs
 from exactik.model._pose import Pose
+from exactik.model._speeds import check_speeds
 from exactik.model._structure import find_chains, format_tree, order_parents_first
+from exactik.model.shapes import LazyShapes, Shape, Shapes, fit_shapes
 from exactik.model.visuals import LazyVisuals, Visuals, map_visuals
 from exactik.typing import Array, IntArray
 
@@ -42,7 +44,7 @@ class Skeleton(CoordinateSpace):
         home: coordinates of the pose that its file calls home, (nq,); None if it names none.
 
     Two skeletons are equal if they move alike: what they look like, `visuals`, what they weigh,
-    `masses`, and where they are at home are not compared.
+    `masses`, how fast they may move and where they are at home are not compared.
     """
 
     name: str
@@ -60,6 +62,8 @@ class Skeleton(CoordinateSpace):
         visuals: Visuals | LazyVisuals | None = None,
         masses: Mapping[str, BoneMass] | LazyMasses | None = None,
         home: ArrayLike | None = None,
+        max_speed: Mapping[str, float] | None = None,
+        shapes: Shapes | LazyShapes | None = None,
     ):
         """See `Skeleton.build`."""
         ordered = order_parents_first(bones)
@@ -74,7 +78,12 @@ class Skeleton(CoordinateSpace):
             masses = MappingProxyType(check_masses(masses, self._index))
         self._set("_masses", masses)
         self._set("home", None if home is None else freeze(require_shape("home", home, self.nq)))
+        self._set("_max_speed", MappingProxyType(check_speeds(max_speed, self.dof_names)))
 
+        self._set("_shapes", shapes)
+
+    _max_speed: Mapping[str, float]
+    _shapes: Shapes | LazyShapes | None
     _visuals: Visuals | LazyVisuals | None
     _masses: Mapping[str, BoneMass] | LazyMasses
 
@@ -88,6 +97,7 @@ class Skeleton(CoordinateSpace):
         visuals: Visuals | LazyVisuals | None = None,
         masses: Mapping[str, BoneMass] | LazyMasses | None = None,
         home: ArrayLike | None = None,
+        max_speed: Mapping[str, float] | None = None,
     ) -> Skeleton:
         """Return the skeleton of `bones`; children may be listed before their parents.
 
@@ -100,18 +110,20 @@ class Skeleton(CoordinateSpace):
             visuals: what it looks like; a `LazyVisuals` is read when somebody looks.
             masses: of bones, by name; `LazyMasses` are worked out when somebody asks.
             home: coordinates of a pose in which viewers open the figure, (nq,).
+            max_speed: largest speeds of dofs, by name [rad/s or m/s]; the others have no bound.
 
         Raises:
             ModelError: duplicate names, a cycle, or a dof that cannot be coupled.
             UnknownNameError: a parent, a marker's bone or a coupled dof that does not exist.
         """
-        return cls(name, bones, markers, couplings, visuals, masses, home)
+        return cls(name, bones, markers, couplings, visuals, masses, home, max_speed)
 
     def _copy(self, **changes: Any) -> Skeleton:
         """Return the same skeleton, but for some arguments of `build`."""
         own = ("name", "bones", "markers", "couplings", "home")
         kept = {key: getattr(self, key) for key in own}
-        kept |= {"visuals": self._visuals, "masses": self._masses}
+        kept |= {"visuals": self._visuals, "masses": self._masses, "max_speed": self._max_speed}
+        kept["shapes"] = self._shapes
         return Skeleton(**(kept | changes))
 
     def _set(self, key: str, value: object) -> None:
@@ -126,7 +138,7 @@ class Skeleton(CoordinateSpace):
     def __reduce__(self) -> tuple[Any, ...]:
         state = (self.name, self.bones, dict(self.markers), self.couplings, self._visuals)
         masses = self._masses if isinstance(self._masses, LazyMasses) else dict(self._masses)
-        return type(self), (*state, masses, self.home)
+        return type(self), (*state, masses, self.home, dict(self._max_speed), self._shapes)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Skeleton):
@@ -215,6 +227,27 @@ class Skeleton(CoordinateSpace):
         found = {bone: mass for bone, mass in self._masses.load().items() if bone in self._index}
         return MappingProxyType(check_masses(found, self._index))
 
+    @cached_property
+    def shapes(self) -> Shapes:
+        """What its bones collide with: of its file, else fitted to its meshes or its bones.
+
+        Shapes on bones that the skeleton does not have are left out.
+        """
+        source = self._shapes.load() if isinstance(self._shapes, LazyShapes) else self._shapes
+        kept = () if source is None else tuple(s for s in source.shapes if s.bone in self._index)
+        if source is not None and (len(kept) > 0 or source.source == "given"):
+            return source._replace(shapes=kept)
+        fitted = fit_shapes(self.bone_names, self.parents, self.rest_offsets, self.visuals)
+        if source is None:
+            return fitted
+        notes = (*source.notes, *fitted.notes)
+        return fitted._replace(left_out=source.left_out, notes=notes)
+
+    @cached_property
+    def max_speed(self) -> Array:
+        """Largest speed of each dof [rad/s or m/s], (nv,); inf where none is known."""
+        return freeze(np.array([self._max_speed.get(dof, np.inf) for dof in self.dof_names]))
+
     @property
     def masses_note(self) -> str:
         """Why masses are not known although the file implies some, a sentence; empty if not so."""
@@ -257,6 +290,23 @@ class Skeleton(CoordinateSpace):
             ModelError: it has no masses, or the sum is not positive.
         """
         return self._copy(masses=scale_masses(self.masses, total))
+
+    def with_shapes(self, shapes: Shapes | LazyShapes | Sequence[Shape] | None) -> Skeleton:
+        """Return the same skeleton that collides with these; None for fitted ones."""
+        if shapes is not None and not isinstance(shapes, Shapes | LazyShapes):
+            shapes = Shapes(tuple(shapes))
+            for shape in shapes.shapes:
+                self.bone_index(shape.bone or "")
+        return self._copy(shapes=shapes)
+
+    def with_max_speed(self, max_speed: Mapping[str, float] | None) -> Skeleton:
+        """Return the same skeleton with these largest speeds [rad/s or m/s], by dof, and no others.
+
+        Raises:
+            UnknownNameError: a dof that it does not have.
+            ModelError: a speed that is not above zero.
+        """
+        return self._copy(max_speed=max_speed)
 
     def with_home(self, q: ArrayLike | None) -> Skeleton:
         """Return the same skeleton with another pose to open in, (nq,), moved into the limits."""
@@ -301,7 +351,12 @@ class Skeleton(CoordinateSpace):
             masses = {bone: mass for bone, mass in masses.items() if bone in kept}
         sizes = ([(b.name, b.joint.nq) for b in each] for each in (bones, self.bones))
         home = self.home if next(sizes) == next(sizes) else None
-        return self._copy(name=name, bones=bones, markers=markers, masses=masses, home=home)
+        driven = {coupling.driven for coupling in self.couplings}
+        dofs = {f"{b.name}.{dof}" for b in bones for dof in b.joint.dof_names} - driven
+        speeds = {dof: speed for dof, speed in self._max_speed.items() if dof in dofs}
+        return self._copy(
+            name=name, bones=bones, markers=markers, masses=masses, home=home, max_speed=speeds
+        )
 
     # --- motion
 

@@ -7,8 +7,9 @@ import math
 from collections.abc import Iterable, Mapping
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from exactik._arrays import is_number
+from exactik._arrays import as_floats, is_number
 from exactik.errors import UnknownNameError, UsageError
 from exactik.kernels.descent.state import Box
 from exactik.model import Skeleton
@@ -63,6 +64,36 @@ def compute_strengths(skeleton: Skeleton, strength: Mapping[str, float]) -> Arra
         values[find_dofs(skeleton, [pattern])] = value
     # An entry, not the mean of two, so that equal strengths become exactly 1.
     return values / np.sort(values)[len(values) // 2] if len(values) > 0 else values
+
+
+def compute_dof_bounds(
+    skeleton: Skeleton, name: str, given: float | ArrayLike | Mapping[str, float], known: Array
+) -> Array:
+    """Return a bound > 0 of each dof, (nv,).
+
+    Args:
+        skeleton: whose dofs.
+        name: of the argument, for messages.
+        given: one for all, one for each dof, or name or pattern → bound.
+        known: where a mapping says nothing, (nv,).
+    """
+    if isinstance(given, Mapping):
+        bounds = np.array(known, dtype=float)
+        for pattern, value in given.items():
+            if not is_number(value):
+                raise UsageError(f"{name} of {pattern!r} is {value!r}; expected a number")
+            bounds[find_dofs(skeleton, [pattern])] = value
+    else:
+        bounds = np.full(skeleton.nv, given) if is_number(given) else as_floats(name, given).copy()
+        if bounds.shape != (skeleton.nv,):
+            raise UsageError(
+                f"{name} has shape {bounds.shape}; expected a number, ({skeleton.nv},), one per "
+                "dof, or {name or pattern: number}"
+            )
+    if not (bounds > 0.0).all():
+        dof = skeleton.dof_names[int(np.flatnonzero(~(bounds > 0.0))[0])]
+        raise UsageError(f"{name} of {dof} must be above zero; use lock= to hold a dof")
+    return bounds
 
 
 def make_box(skeleton: Skeleton, lower: Array, upper: Array, free: Array, strength: Array) -> Box:

@@ -32,7 +32,6 @@ from exactik.solvers._reachability import bound_reach
 from exactik.solvers._registry import METHODS, list_solvers, resolve_method
 from exactik.solvers._result import Result
 from exactik.solvers._solve import SolveOptions, solve, solve_until_stopped
-from exactik.solvers._starts import make_start_table, require_count
 from exactik.solvers._uncertainty import Covariance
 from exactik.solvers._verdict import STATUSES
 from exactik.solvers._view import Iterate, View
@@ -52,6 +51,7 @@ from exactik.solvers.methods import (
     ProjectedGradient,
     PseudoInverse,
 )
+from exactik.solvers.starts import make_start_table, require_count
 
 __all__ = [
     "BFGS",

@@ -29,7 +29,7 @@ from exactik.kernels.descent.results import (
     RESULT_SIZE,
     RESULT_STATUS,
 )
-from exactik.kernels.descent.state import new_descent_state
+from exactik.kernels.descent.state import Box, new_descent_state
 from exactik.kernels.goals.targets import Targets
 from exactik.problem import Problem
 from exactik.solvers._descend import ENDED_WORDS
@@ -37,7 +37,7 @@ from exactik.solvers._goal_errors import compute_term_tolerances, find_weighted_
 from exactik.solvers._method import CompiledMethod, Method
 from exactik.solvers._registry import resolve_method
 from exactik.solvers._result import Result, make_result
-from exactik.solvers._starts import (
+from exactik.solvers.starts import (
     make_start_table,
     require_count,
     require_seed,
@@ -76,15 +76,29 @@ def count_problems_per_call(problem: Problem, method: CompiledMethod, starts: in
 class CompiledSolve:
     """Solves a problem with any targets, in one thread at a time; the buffers of its calls."""
 
-    def __init__(self, problem: Problem, method: CompiledMethod, starts: int, seed: int):
-        """Prepare; `starts` and `seed` as for `solve`."""
+    def __init__(
+        self,
+        problem: Problem,
+        method: CompiledMethod,
+        starts: int,
+        seed: int,
+        box: Box | None = None,
+        *,
+        detour: bool = True,
+    ):
+        """Prepare; `starts` and `seed` as for `solve`.
+
+        A `box` takes the place of the problem's; without `detour` no way around limits is tried.
+        """
         self.method = method
         self.term_count = len(problem.template.arrays.terms.kind)
         self._tree = problem.skeleton.tree
         self._goals = problem.template.copy_arrays()  # new targets are written to them
+        options = method.options(problem)
+        options[TRY_DETOUR] *= detour
         self._settings = (
-            problem.box,
-            method.options(problem),
+            problem.box if box is None else box,
+            options,
             compute_term_tolerances(problem),
             make_start_table(problem, starts - 1, seed),
         )

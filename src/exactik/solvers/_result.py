@@ -38,6 +38,7 @@ class Result:
         attempts: descents from different starts or by another way.
         seconds: time spent.
         history: of the descent that led to q, if asked for.
+        other_solutions: further minima, cheapest first, if asked for.
     """
 
     problem: Problem
@@ -53,6 +54,7 @@ class Result:
     seconds: float
     history: History | None = None
     _term_errors: Array | None = None
+    other_solutions: tuple[Result, ...] = ()
 
     def __post_init__(self) -> None:
         """Keep the pose as it was found: all else is worked out from it."""
@@ -90,6 +92,11 @@ class Result:
         """Whether every goal is within its tolerance."""
         errors = self.goal_errors
         return all(errors[p.name] <= p.tolerance for p in self.problem.packed.error_parts)
+
+    @property
+    def solutions(self) -> tuple[Result, ...]:
+        """This one and the `other_solutions`: distinct minima, cheapest first."""
+        return (self, *self.other_solutions)
 
     @property
     def converged(self) -> bool:

@@ -26,10 +26,11 @@ from exactik.solvers._descend import (
 from exactik.solvers._goal_errors import (
     compute_goal_errors,
 )
-from exactik.solvers._method import Method
+from exactik.solvers._method import Method, compute_negligible_cost
 from exactik.solvers._registry import resolve_method
 from exactik.solvers._result import Result
-from exactik.solvers._starts import (
+from exactik.solvers.starts import (
+    find_solutions,
     make_start_table,
     require_count,
     require_seed,
@@ -64,6 +65,12 @@ class SolveOptions(DofOptions):
         "Number of starts: q0, and others spread over the limits.",
         more="They are tried in the order of their cost until all goals are reached.",
         why="A pose that goes on from the last one needs no other.",
+    )
+    solutions: int = option(
+        1,
+        "Number of distinct minima to look for, in `Result.solutions`, cheapest first.",
+        more="With starts=1 the search goes on until it finds no more.",
+        why="One pose is what most want; the others cost as many descents as they need.",
     )
     seed: int = option(0, "Of the further starts.", why="The same call has the same answer.")
     history: bool = option(
@@ -123,13 +130,26 @@ def solve(
         raise UsageError(f"solve needs a Problem or a Skeleton, not {type(problem).__name__}")
     elif goals is not None:
         raise UsageError("goals were given beside a Problem, which has its own")
-    return solve_until_stopped(
+    method = resolve_method(options.solver)
+    if require_count("solutions", options.solutions) == 1:
+        return solve_until_stopped(
+            problem,
+            method,
+            options.q0,
+            starts=options.starts,
+            seed=options.seed,
+            history=options.history,
+        )
+    return find_solutions(
         problem,
-        resolve_method(options.solver),
-        options.q0,
-        starts=options.starts,
-        seed=options.seed,
-        history=options.history,
+        lambda q: solve_until_stopped(
+            problem, method, q, starts=1, seed=0, history=options.history
+        ),
+        require_start(problem, options.q0),
+        count=options.solutions,
+        starts=require_count("starts", options.starts),
+        seed=require_seed(options.seed),
+        negligible_cost=compute_negligible_cost(problem, method.small_cost),
     )
 
 

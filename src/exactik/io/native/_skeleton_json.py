@@ -142,6 +142,9 @@ def skeleton_to_json(skeleton: Skeleton) -> dict[str, Any]:
         }
     if skeleton.home is not None:
         contents["home"] = skeleton.home.tolist()
+    if np.isfinite(skeleton.max_speed).any():
+        pairs = zip(skeleton.dof_names, skeleton.max_speed.tolist(), strict=True)
+        contents["max_speed"] = {dof: speed for dof, speed in pairs if speed < np.inf}
     return contents
 
 
@@ -203,7 +206,10 @@ def skeleton_from_json(contents: dict[str, Any], notes: Notes) -> Skeleton:
             bone: BoneMass(float(mass), center)
             for bone, (mass, center) in value.get("masses", {}).items()
         }
-        built = Skeleton.build(value["name"], bones, markers, couplings, masses=masses)
+        speeds = value.get("max_speed")
+        built = Skeleton.build(
+            value["name"], bones, markers, couplings, masses=masses, max_speed=speeds
+        )
         return dress(built.with_home(value.get("home")))
     except (*CONTENT_ERRORS, IndexError, RecursionError) as error:
         raise notes.error(

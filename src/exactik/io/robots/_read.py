@@ -13,6 +13,7 @@ from exactik.io._notes import Notes
 from exactik.io._units import metres_per
 from exactik.io.robots._robot import Robot
 from exactik.model import Skeleton
+from exactik.model.shapes import LazyShapes, Shapes
 from exactik.model.visuals import LazyVisuals, Visuals
 
 Unit = str | float | None
@@ -39,8 +40,18 @@ def read_robot(path: str, length_unit: Unit, floating: bool) -> Robot:
 
 def read_robot_skeleton(path: str, notes: Notes, length_unit: Unit, floating: bool) -> Skeleton:
     """Return the skeleton of a robot; its meshes are read when they are looked at."""
-    make = partial(read_robot_visuals, os.path.abspath(path), length_unit)
-    return read_robot(path, length_unit, floating).skeleton.with_visuals(LazyVisuals(make))
+    whole = os.path.abspath(path)
+    look = LazyVisuals(partial(read_robot_visuals, whole, length_unit))
+    shapes = LazyShapes(partial(read_shapes, whole, length_unit))
+    skeleton = read_robot(path, length_unit, floating).skeleton
+    return skeleton.with_visuals(look).with_shapes(shapes)
+
+
+def read_shapes(path: str, length_unit: Unit = None) -> Shapes:
+    """Return what a robot collides with, and which pairs may touch."""
+    from exactik.io.robots._shapes import read_robot_shapes
+
+    return read_robot_shapes(path, _find_metres(length_unit))
 
 
 def read_robot_visuals(path: str, length_unit: Unit = None) -> Visuals:

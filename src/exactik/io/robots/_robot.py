@@ -76,6 +76,7 @@ class RobotBuilder:
         coupling_elements: driven dof → the part of the file that couples it.
         masses: bone → its mass, where the file states it.
         home: coordinates of all joints in the pose that the file calls home; None for none.
+        max_speed: largest speeds of dofs, of those that follow others too [rad/s or m/s].
     """
 
     def __init__(self, name: str, root: Element):
@@ -87,6 +88,7 @@ class RobotBuilder:
         self.coupling_elements: dict[str, Element] = {}
         self.masses: dict[str, BoneMass] | LazyMasses = {}
         self.home: Array | None = None
+        self.max_speed: dict[str, float] = {}
 
     def add_bone(
         self, element: Element, name: str, *, joint_name: str = "", **options: Any
@@ -132,6 +134,7 @@ class RobotBuilder:
             skeleton = Skeleton.build(self.name, self.bones, None, couplings, masses=self.masses)
             limits = _hand_down_limits(skeleton)
             skeleton = skeleton.with_bones(_apply_limits(skeleton, limits))
+            skeleton = skeleton.with_max_speed(_hand_down_speeds(skeleton, self.max_speed))
             if self.home is not None:
                 skeleton = skeleton.with_home(self.home[skeleton.free_coordinates])
         except ExactikError as error:
@@ -186,6 +189,16 @@ def _hand_down_limits(skeleton: Skeleton) -> dict[str, Interval]:
             if narrowed[0] < narrowed[1]:
                 limits[driver] = narrowed
     return limits
+
+
+def _hand_down_speeds(skeleton: Skeleton, speeds: dict[str, float]) -> dict[str, float]:
+    """Return the speeds of free dofs, at which what follows them keeps its own as well."""
+    speeds = dict(speeds)
+    for coupling in reversed(skeleton.couplings):
+        function, driver, own = coupling.function, coupling.driver, speeds.pop(coupling.driven, 0.0)
+        if own > 0.0 and driver is not None and isinstance(function, Linear) and function.slope:
+            speeds[driver] = min(speeds.get(driver, math.inf), own / abs(function.slope))
+    return speeds
 
 
 def _apply_limits(skeleton: Skeleton, limits: dict[str, Interval]) -> list[Bone]:

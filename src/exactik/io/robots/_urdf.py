@@ -12,8 +12,9 @@ the names of the links and the order of a walk from the root, children as their 
                                      more bones: <link>_planar1, <link>_planar2, <link>
 
 A revolute or prismatic joint without `lower` and `upper` is free; if one of them is absent it is 0,
-as the format says, and one of 1e30 or more is none, as we write it. Shapes are in `_urdf_visuals`;
-inertias, but for masses and their centres, transmissions and what simulators add are skipped.
+as the format says, and one of 1e30 or more is none, as we write it; a velocity of 0 is none, too.
+Shapes are in `_urdf_visuals`; inertias, but for masses and their centres, transmissions and what
+simulators add are skipped.
 """
 
 from __future__ import annotations
@@ -121,6 +122,20 @@ class UrdfJoint:
         else:
             joint = Joint.free() if self.type == "floating" else Joint.fixed()
         robot.add_bone(self.element, name, joint_name=self.name, parent=parent, joint=joint, **pose)
+        if self.type in ("revolute", "continuous", "prismatic"):
+            speed = self._read_speed(metres if self.type == "prismatic" else 1.0)
+            if 0.0 < speed < NO_LIMIT:
+                robot.max_speed[f"{name}.{joint.dof_names[0]}"] = speed
+
+    def _read_speed(self, factor: float) -> float:
+        """Return the largest speed; 0, which many files have, and `NO_LIMIT` say nothing."""
+        limit = self.element.find_child("limit")
+        if limit is None:
+            return 0.0
+        (speed,) = limit.read_numbers("velocity", (0.0,), infinite=True)
+        if speed < 0.0:
+            raise limit.error(f"velocity is {speed:g}; expected a speed, which is not negative")
+        return factor * speed if speed < NO_LIMIT else NO_LIMIT
 
     def _read_axis(self) -> Array:
         element = self.element.find_child("axis")

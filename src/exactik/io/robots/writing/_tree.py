@@ -42,6 +42,7 @@ class WrittenJoint:
         mimics: name of the joint that it follows, empty for none.
         multiplier: of the value of that joint.
         offset: beside it [rad or m].
+        max_speed: [rad/s or m/s].
     """
 
     name: str
@@ -56,6 +57,7 @@ class WrittenJoint:
     mimics: str = ""
     multiplier: float = 1.0
     offset: float = 0.0
+    max_speed: float = math.inf
 
 
 class UrdfTree(NamedTuple):
@@ -133,6 +135,7 @@ class _TreeMaker:
 
     def __init__(self, skeleton: Skeleton):
         self.fitter = LineFitter(skeleton)
+        self.speeds = dict(zip(skeleton.dof_names, skeleton.max_speed.tolist(), strict=True))
         self.motions = {
             bone.name: [] if _floats(bone) else find_axis_motions(bone, self.fitter)
             for bone in skeleton.bones
@@ -233,6 +236,7 @@ class _TreeMaker:
                 for end in self.fitter.limits[joint.line.source]
             ]
             joint.limits = min(ends), max(ends)
+            joint.max_speed = abs(joint.line.slope) * self.speeds[joint.line.source]
             if joint is not carrier:
                 assert carrier.line is not None
                 joint.mimics = carrier.name

@@ -91,7 +91,8 @@ def _format_joint(joint: WrittenJoint, is_followed: bool) -> list[str]:
         lines.append(f'    <axis xyz="{_format_numbers(joint.axis)}"/>')
         low, high = np.clip(joint.limits, -NO_LIMIT, NO_LIMIT).tolist()
         ends = "" if is_continuous else f'lower="{low!r}" upper="{high!r}" '
-        lines.append(f'    <limit {ends}effort="{NO_LIMIT}" velocity="{NO_LIMIT}"/>')
+        speed = joint.max_speed if 0.0 < joint.max_speed < NO_LIMIT else NO_LIMIT  # NaN: 0 · inf
+        lines.append(f'    <limit {ends}effort="{NO_LIMIT}" velocity="{speed!r}"/>')
     if joint.mimics != "":
         line = f'multiplier="{joint.multiplier!r}" offset="{joint.offset!r}"'
         lines.append(f'    <mimic joint="{escape(joint.mimics)}" {line}/>')

@@ -1,0 +1,17 @@
+"""Where descents start, and what several of them find."""
+
+from exactik.solvers.starts._solutions import find_solutions
+from exactik.solvers.starts._table import (
+    make_start_table,
+    require_count,
+    require_seed,
+    require_start,
+)
+
+__all__ = [
+    "find_solutions",
+    "make_start_table",
+    "require_count",
+    "require_seed",
+    "require_start",
+]
