@@ -96,7 +96,7 @@ def compute_flat_curvature(problem: Problem, iterate: Iterate, slope: float = 0.
         slope: relative gradient that is left there: on the way to where it vanishes curvature may
             change by as much, so that less proves nothing of that place.
     """
-    lever, weight = problem.remember("lever and weight", lambda: _measure_levers(problem))
+    lever, weight = problem.remember("lever and weight", lambda: measure_levers(problem))
     scale = weight * lever**2 + np.sqrt(2.0 * max(iterate.cost, 0.0) * weight) * lever
     share = max(ROUNDED_CURVATURE, FLAT_PER_GRADIENT * slope)
     return max(share * float(scale), FLAT_COST * iterate.cost, 1e-300)
@@ -137,7 +137,7 @@ def make_certificate(problem: Problem, q: Array) -> Certificate:
     )
 
 
-def _measure_levers(problem: Problem) -> tuple[float, float]:
+def measure_levers(problem: Problem) -> tuple[float, float]:
     """Return the longest lever [m] between a joint and a goal, and the largest weight.
 
     One radian or metre where goals are angles or dofs are shifts.

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from exactik._arrays import freeze
 from exactik.errors import UsageError
-from exactik.kernels.calculus.workspace import new_workspace
+from exactik.kernels.calculus.workspace import Goals, new_workspace
 from exactik.kernels.descent import starts as kernel
 from exactik.kernels.descent.descend import ITERATION_ROUNDING
 from exactik.kernels.descent.options import COORDINATE_DESCENT, RULE, TRY_DETOUR
@@ -82,18 +82,22 @@ class CompiledSolve:
         method: CompiledMethod,
         starts: int,
         seed: int,
-        box: Box | None = None,
         *,
+        box: Box | None = None,
+        goals: Goals | None = None,
         detour: bool = True,
     ):
         """Prepare; `starts` and `seed` as for `solve`.
 
-        A `box` takes the place of the problem's; without `detour` no way around limits is tried.
+        `box` and `goals` take the place of the problem's; without `detour` no way around limits is
+        tried.
         """
         self.method = method
         self.term_count = len(problem.template.arrays.terms.kind)
         self._tree = problem.skeleton.tree
-        self._goals = problem.template.copy_arrays()  # new targets are written to them
+        # New targets are written to them.
+        self._goals = problem.template.copy_arrays() if goals is None else goals
+        self._has_own_goals = goals is not None
         options = method.options(problem)
         options[TRY_DETOUR] *= detour
         self._settings = (
@@ -112,7 +116,8 @@ class CompiledSolve:
         """
         new = problem.new_targets
         targets = NO_TARGETS if new is None else new.packed
-        goals = problem.packed.arrays if new is None else self._goals
+        as_packed = new is None and not self._has_own_goals
+        goals = problem.packed.arrays if as_packed else self._goals
         arguments = (self._tree, goals, *self._settings, targets, q, results, term_errors)
         kernel.solve_problems(*arguments, *self._buffers)
 

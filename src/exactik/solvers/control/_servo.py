@@ -13,13 +13,16 @@ from exactik.errors import UsageError
 from exactik.kernels.descent.results import RESULT_COST, RESULT_REACHED, RESULT_SIZE
 from exactik.kernels.descent.speed_limits import SpeedLimits, bound_step, end_step
 from exactik.problem import Problem, compute_dof_bounds
+from exactik.solvers._certificate import measure_levers
 from exactik.solvers._compiled_solve import CompiledSolve, can_solve_compiled
 from exactik.solvers._goal_errors import compute_goal_errors
 from exactik.solvers._method import CompiledMethod, Method
 from exactik.solvers._registry import resolve_method
 from exactik.solvers.starts import require_start
-from exactik.typing import Array
+from exactik.typing import Array, BoolArray
 
+DAMPING = 1e-4  # see benchmarks/servo.py: ten times more lags, ten times less wanders
+RECENTRING_TIME = 1.0  # s: while goals are missed, a step costs least that leads this way
 AT_BOUND = 1e-9  # share of its largest step within which a dof moves as fast as it may
 MAX_NAMES = 3  # in a sentence
 
@@ -34,7 +37,8 @@ class Servo:
     Each step solves the problem, with exact curvature, among the poses that the figure can be in
     after dt: inside its limits, and within speed and acceleration of where it is. There always is
     one, and from where an acceleration is bounded it can brake before its limits. Near singular
-    poses a step is that of any other: it ends where the goals are met best.
+    poses a step is that of any other: it ends where the goals are met best, and of two ways out of
+    one it takes that to the middle of the limits.
 
     A `Servo` is for one thread. Nothing of size is allocated in a step.
 
@@ -53,6 +57,7 @@ class Servo:
         q0: ArrayLike | None = None,
         max_speed: float | ArrayLike | Mapping[str, float] | None = None,
         max_acceleration: float | ArrayLike | Mapping[str, float] | None = None,
+        damping: float = DAMPING,
         solver: str | Method = "auto",
     ):
         """Prepare, at rest.
@@ -65,6 +70,9 @@ class Servo:
                 m/s]; `Skeleton.max_speed` if None, and where a mapping says nothing.
             max_acceleration: likewise [rad/s² or m/s²]; not bounded if None. Joints with a
                 quaternion cannot have one.
+            damping: what a step costs, ½ damping·weight·lever² a squared radian, with the largest
+                weight of a goal and the longest lever [m] on it. It keeps a step from going far for
+                next to nothing; where the figure comes to rest it costs nothing.
             solver: a compiled method; its `max_iterations` bounds the time of a step.
         """
         if not isinstance(problem, Problem):
@@ -91,7 +99,23 @@ class Servo:
         self.max_acceleration = freeze(bounds)
         box = problem.box
         self._box = box._replace(lower=box.lower.copy(), upper=box.upper.copy())
-        self._solve = CompiledSolve(problem, method, 1, 0, self._box, detour=False)
+        if not is_number(damping) or not 0.0 <= damping < np.inf:
+            raise UsageError(f"damping is {damping!r}; expected a number ≥ 0")
+        lever, weight = measure_levers(problem)
+        self._step_cost = damping * weight * np.where(skeleton.turns, lever**2, 1.0)
+        self._step_cost *= box.inverse_square_strength
+        self._recentring = min(self.dt / RECENTRING_TIME, 1.0)
+        self._middle = _find_middle(problem)
+        goals = problem.packed.copy_arrays()
+        rest = goals.coordinates
+        self._rest = np.concatenate([rest.rest, np.zeros((1, skeleton.nq))])
+        rest = rest._replace(
+            rest=self._rest,
+            rest_weight=np.concatenate([rest.rest_weight, self._step_cost[None]]),
+            rest_row=np.append(rest.rest_row, np.uint32(0)),
+        )
+        goals = goals._replace(coordinates=rest)
+        self._solve = CompiledSolve(problem, method, 1, 0, box=self._box, goals=goals, detour=False)
         self._results = np.zeros((1, RESULT_SIZE))
         self._term_errors = np.zeros((1, self._solve.term_count))
         self._scratch = np.zeros(skeleton.nq)
@@ -123,11 +147,14 @@ class Servo:
         limits, box, tree = self._limits, self._box, self.problem.skeleton.tree
         bound_step(box.coordinate, limits, box.lower, box.upper)
         q = limits.q.copy()
+        self._rest[-1] = q
+        if not self.reached:
+            self._rest[-1] += self._recentring * np.nan_to_num(self._middle - q)
         self._solve.run(self.problem, q[None], self._results, self._term_errors)
         if end_step(tree, box.coordinate, limits, q, self._scratch):
             errors = compute_goal_errors(self.problem, q)
             tolerances = [part.tolerance for part in self.problem.packed.error_parts]
-            self._results[0, RESULT_COST] = self.problem.cost(q)
+            self._results[0, RESULT_COST] = self.problem.cost(q) + self._cost_of_step()
             self._results[0, RESULT_REACHED] = float((errors <= tolerances).all())
         return q
 
@@ -144,7 +171,7 @@ class Servo:
     @property
     def cost(self) -> float:
         """½ rᵀWr after the last step."""
-        return float(self._results[0, RESULT_COST])
+        return max(float(self._results[0, RESULT_COST]) - self._cost_of_step(), 0.0)
 
     @property
     def reached(self) -> bool:
@@ -184,8 +211,20 @@ class Servo:
         names = join_names(list(fast), MAX_NAMES, last=", ", rest=" and {} more")
         return f"on the way: {missed}, {names} at full speed"
 
-    def _name(self, which: Array) -> tuple[str, ...]:
+    def _cost_of_step(self) -> float:
+        return 0.5 * float(self._step_cost @ self._limits.step**2)
+
+    def _name(self, which: BoolArray) -> tuple[str, ...]:
         return tuple(self.problem.skeleton.dof_names[i] for i in np.flatnonzero(which))
 
     def _dof(self, name: str) -> int:
         return self.problem.skeleton.dof_names.index(name)
+
+
+def _find_middle(problem: Problem) -> Array:
+    """Return coordinates midway between limits, (nq,); NaN where there are none."""
+    middle = np.full(problem.skeleton.nq, np.nan)
+    ranged = (problem.box.coordinate >= 0) & np.isfinite(problem.lower) & np.isfinite(problem.upper)
+    between = 0.5 * (problem.lower[ranged] + problem.upper[ranged])
+    middle[problem.box.coordinate[ranged]] = between
+    return middle
