@@ -10,8 +10,8 @@ LEFT_OUT = {
 
 OPENING = """# Benchmarks beside other tools
 
-`make peers` installs each tool from PyPI in an environment of its own and gives all of them the same
-tasks. One judge compares the answers: forward kinematics in plain numpy
+`make peers` installs each tool from PyPI in an environment of its own and gives all of them the
+same tasks. One judge compares the answers: forward kinematics in plain numpy
 (`benchmarks/peers/judge.py`), which shares no code with any tool. The command writes this page, and
 all tables into `build/benchmarks.md`.
 
@@ -33,9 +33,9 @@ ARMS = """## Poses of arms
 An arm has to reach a pose that random joints inside the limits have reached, from other random
 joints. Success: within 1 mm and 0.01 rad, all joints inside their limits; in brackets what it
 would be if limits did not count. "30 attempts" are the start and 29 others, until the tool says
-that it arrived. One attempt of exactik may be three descents; "no detour" is a single one. Slow tools
-answer as many poses as 20 s of the processor allow. The poses of all tasks but the first were drawn
-with seeds on which nothing was tuned.
+that it arrived. One attempt of exactik may be three descents; "no detour" is a single one. Slow
+tools answer as many poses as 20 s of the processor allow. The poses of all tasks but the first were
+drawn with seeds on which nothing was tuned.
 """
 
 FIGURES = """## Motion capture

@@ -18,7 +18,7 @@ from exactik.model.visuals import LazyVisuals, Visuals
 Unit = str | float | None
 
 
-def read_robot(path: str, length_unit: Unit, floating: bool) -> Robot:
+def read_robot(path: str, length_unit: Unit, floating: bool | None) -> Robot:
     """Read URDF or MJCF; the root element decides, whatever the file is called."""
     # `import exactik` loads this module for its types; the XML parsers only when they are needed.
     from exactik.io._xml import read_xml
@@ -37,7 +37,9 @@ def read_robot(path: str, length_unit: Unit, floating: bool) -> Robot:
         return readers[root.tag](root, metres, floating)
 
 
-def read_robot_skeleton(path: str, notes: Notes, length_unit: Unit, floating: bool) -> Skeleton:
+def read_robot_skeleton(
+    path: str, notes: Notes, length_unit: Unit, floating: bool | None
+) -> Skeleton:
     """Return the skeleton of a robot; its meshes are read when they are looked at."""
     make = partial(read_robot_visuals, os.path.abspath(path), length_unit)
     return read_robot(path, length_unit, floating).skeleton.with_visuals(LazyVisuals(make))
