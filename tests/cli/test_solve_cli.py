@@ -106,6 +106,11 @@ def test_a_clean_recording_becomes_a_motion_and_ends_with_nought(run: Run, clean
     assert sorted(p.name for p in Path().iterdir()) == ["walk.bvh", "walk.c3d", "walk.html"]
 
 
+def test_without_outputs_the_verdict_is_printed(run: Run, clean: ik.Markers):
+    ended = run("solve", "walk.c3d", *FIGURE)
+    assert ended.code == 0 and "Good." in ended.out and "written" not in ended.out
+
+
 @pytest.mark.parametrize("suffix", ["bvh", "amc", "glb", "npz", "mot", "csv"])
 def test_every_format_can_be_written(run: Run, clean: ik.Markers, suffix: str):
     ended = run("solve", "walk.c3d", *FIGURE, "-o", f"out/walk.{suffix}")
@@ -392,7 +397,8 @@ def test_a_figure_of_another_size_is_said_not_to_be_fitted(run: Run, clean: ik.M
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["walk.c3d", *FIGURE], ["nothing to write", "-o"]),
+        (["none.c3d"], ["none.c3d", "no such file"]),
+        (["walk.c3d", "--skeleton", "humn"], ["humn", "did you mean human?", "quadruped"]),
         (["none.c3d", *FIGURE, "-o", "a.bvh"], ["none.c3d", "cannot be read"]),
         (["*.trc", *FIGURE, "-o", "a.bvh"], ["*.trc", "no file fits"]),
         (["walk.c3d", "--skeleton", "nobody", "-o", "a.bvh"], ["nobody", "human", ".asf"]),

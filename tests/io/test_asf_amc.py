@@ -164,7 +164,7 @@ def test_lengths_that_are_metres_already_are_pointed_out(shared_data: Path):
         FileWarning, match=r"line 5: length 0.01 makes the figure measure 4.75 m \(in m"
     ):
         tall = load_skeleton(path)
-    with pytest.warns(FileWarning, match="length unit m assumed: the figure then measures 1.87 m"):
+    with pytest.warns(FileWarning, match="m is taken, in which the figure is 1.87 m tall"):
         guessed = load_skeleton(path, length_unit="auto")
     assert guessed == load_skeleton(path, length_unit="m")
     assert np.allclose(2.54 * np.array(guessed.bones[3].offset), tall.bones[3].offset)

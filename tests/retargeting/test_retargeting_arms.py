@@ -196,13 +196,13 @@ def with_change(result: Retargeting, dof: str, frame: int, change: float) -> Ret
 
 
 @pytest.mark.parametrize(("step", "noted"), [(0.8, False), (1.2, True)])
-def test_a_hinge_that_no_motor_can_follow_is_noted(walked: Retargeting, step: float, noted: bool):
+def test_a_hinge_that_no_motor_can_follow_is_told(walked: Retargeting, step: float, noted: bool):
     """24 and 36 rad/s at 30 Hz."""
     q, skeleton = walked.motion.q.copy(), walked.motion.skeleton
     column = skeleton.plain_q[skeleton.dof_names.index("left_hand_yaw_link.rz")]
     q[:, column] = np.where(np.arange(len(q)) < 10, 0.0, step)
     changed = replace(walked, motion=replace(walked.motion, q=q))
-    assert any("left_hand_yaw_link.rz turns at" in note for note in changed.notes) is noted
+    assert any("left_hand_yaw_link.rz turns at" in text for text in changed.problems) is noted
 
 
 @pytest.mark.parametrize(("share", "told"), [(0.012, False), (0.03, True)])

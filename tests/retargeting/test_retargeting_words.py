@@ -10,7 +10,13 @@ import pytest
 
 import exactik as ik
 from exactik.lab.synthetic import simulate_performance
-from exactik.retargeting import Retargeting, retarget
+from exactik.retargeting import (
+    MAX_HINGE_SPEED,
+    Retargeting,
+    find_speed_limits,
+    is_robot,
+    retarget,
+)
 from tests.support.retargeting_figures import make_robot
 
 ELBOW = "left_forearm_yaw_link.rz"
@@ -71,8 +77,19 @@ def test_the_fastest_hinge(walked: Retargeting):
     fastest = spun.fastest_hinge
     assert (fastest.name, fastest.frame) == (dof, 9)
     assert fastest.speed == pytest.approx(36.0)
-    human = replace(spun, root_was_freed=False)
-    assert not any("no limit of speed" in note for note in human.notes)
+    assert fastest.limit == MAX_HINGE_SPEED and fastest.share == pytest.approx(1.2)
+    assert spun.needs_look
+    assert f"the hinge {dof} turns at 36 rad/s at 0.30 s, beyond 30" in spun.problems
+    faster = with_dof(spun, "right_hand_yaw_link.rz", np.where(frames < 10, 0.0, 1.1))
+    assert any(text.endswith("beyond 30, 1 more beyond theirs") for text in faster.problems)
+
+
+def test_a_figure_without_motors_may_turn_as_fast_as_it_likes():
+    """The human is no robot: its shoulders have three dofs."""
+    human = ik.human()
+    assert not is_robot(human) and np.isinf(find_speed_limits(human)).all()
+    limits = find_speed_limits(make_robot())
+    assert is_robot(make_robot()) and (limits == MAX_HINGE_SPEED).all()
 
 
 def test_why_a_wrist_is_off(walked: Retargeting):

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exactik import model as figures
 from exactik._options import option
 from exactik.anatomy import stand_up_skeleton
 from exactik.cli._app import ANIMATE, command, remark, say
 from exactik.model import Skeleton
 from exactik.recordings.pipeline import (
+    BUILT_IN,
     LoadedSkeleton,
     RecordingOptions,
     read_skeleton,
@@ -21,8 +20,6 @@ from exactik.recordings.pipeline import (
 
 if TYPE_CHECKING:
     from exactik.studio.viewer import MotionViewer, PoseViewer
-
-BUILT_IN = ("human", "quadruped", "hand", "octopus")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,8 +70,6 @@ def load_figure(name: str) -> tuple[Skeleton, str | None]:
 
 def read_figure(name: str) -> LoadedSkeleton:
     """Return a built-in figure, or the one in a file. Print its notes."""
-    if name.lower() in BUILT_IN and not Path(name).exists():
-        return LoadedSkeleton(getattr(figures, name.lower())(), name.lower(), "z")
     loaded = read_skeleton(name)
     for note in loaded.notes:
         remark(name, note)

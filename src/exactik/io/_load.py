@@ -31,7 +31,7 @@ Unit = str | float | None
 
 
 def load_skeleton(
-    path: PathLike, length_unit: Unit = None, floating: bool = False, *, strict: bool = False
+    path: PathLike, length_unit: Unit = None, floating: bool | None = None, *, strict: bool = False
 ) -> Skeleton:
     """Return the skeleton in a file.
 
@@ -42,8 +42,9 @@ def load_skeleton(
         length_unit: "m", "cm", "mm", "in", … or the metres in one unit of the file. URDF, MJCF and
             glTF are in metres unless this says otherwise; ASF states a unit; BVH states none and
             needs one, or "auto" for a guess that is announced.
-        floating: for robots, whether the root moves freely. Without it the root is fixed, and so
-            are bodies with a free joint.
+        floating: for robots, whether the root moves freely. If None, the file decides: bodies of
+            an MJCF with a free joint do, roots without a joint do not. If False, all roots are
+            fixed, also those with a free joint.
         strict: whether to refuse a file that is damaged but usable.
 
     Raises:
@@ -180,7 +181,7 @@ def load_coordinate_table(path: PathLike) -> CoordinateTable:
     return read_mot(path, Notes(path))
 
 
-def load_joint_names(path: PathLike, floating: bool = False) -> dict[str, JointPlace]:
+def load_joint_names(path: PathLike, floating: bool | None = None) -> dict[str, JointPlace]:
     """Return where the joints of a robot's file are in its skeleton, by their names in the file.
 
     `q[load_joint_names(path)["elbow"].q]` is the coordinate of the joint "elbow". Joints that do

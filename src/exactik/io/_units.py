@@ -55,9 +55,11 @@ def assume_unit(height: float, notes: Notes) -> float:
         )
     name, metres = guess
     notes.assume(
-        f"length unit {name} assumed: the figure then measures {height * metres:.2f} m",
+        f"no length unit is stated; {name} is taken, in which the figure is "
+        f"{height * metres:.2f} m tall",
         code="unit-guessed",
         value=name,
+        advice=Advice("; if that is wrong, give ", "length_unit"),
     )
     return metres
 

@@ -122,7 +122,7 @@ MJCF = Format(
     up_axis="z",
     up_axis_is_fixed=True,
     keeps="bodies, joints, limits, defaults, includes; equalities of joints as couplings",
-    assumes="as for URDF",
+    assumes="metres, z up; the root floats if the file has a free joint",
 )
 
 # --- people: y up, since OpenSim's gravity is along −y unless a model says otherwise

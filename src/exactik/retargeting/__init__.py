@@ -47,16 +47,25 @@ from exactik.retargeting._jumps import (
 from exactik.retargeting._result import (
     MAX_HAND_ERROR,
     MAX_SLIDE,
-    HingeSpeed,
     Retargeting,
     TurnSteps,
 )
 from exactik.retargeting._retarget import RetargetOptions, retarget
-from exactik.retargeting.body import BodyFigure, SourceBody
+from exactik.retargeting.body import (
+    MAX_HINGE_SPEED,
+    BodyFigure,
+    HingeSpeed,
+    RestEnds,
+    SourceBody,
+    find_rest_ends,
+    find_speed_limits,
+    is_robot,
+)
 
 __all__ = [
     "MAX_EXTENSION",
     "MAX_HAND_ERROR",
+    "MAX_HINGE_SPEED",
     "MAX_SLIDE",
     "OTHER_WEIGHT",
     "PART_WEIGHTS",
@@ -71,6 +80,7 @@ __all__ = [
     "Correspondence",
     "HingeSpeed",
     "PartsCopy",
+    "RestEnds",
     "RetargetOptions",
     "Retargeting",
     "SourceBody",
@@ -86,8 +96,11 @@ __all__ = [
     "find_hand_reach",
     "find_jump_frames",
     "find_limb_jumps",
+    "find_rest_ends",
     "find_restarts",
+    "find_speed_limits",
     "find_stances",
+    "is_robot",
     "limit_extension",
     "load_mapping",
     "lower_hips",

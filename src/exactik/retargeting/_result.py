@@ -20,15 +20,13 @@ from exactik.retargeting._contacts import Contact
 from exactik.retargeting._correspondence import Correspondence
 from exactik.retargeting._hand_reach import find_hand_reach, measure_hand_places
 from exactik.retargeting._jumps import find_jump_frames, measure_limb_steps, measure_trunk_steps
-from exactik.retargeting.body import BodyFigure, SourceBody
+from exactik.retargeting.body import BodyFigure, HingeSpeed, SourceBody, measure_hinges
 from exactik.typing import Array, IntArray
 
 MAX_SLIDE = 1e-3  # [m] of a standing foot that counts as standing; a millimetre is not seen
 MAX_HAND_ERROR = 0.02  # of the arm's length that a wrist may be off; 1 cm of an adult's
 SHOWN_TIMES = 3  # moments in a sentence
 MAX_REACH_FRAMES = 50  # in which a wrist is off, evenly chosen, that are asked why
-MAX_HINGE_SPEED = 30.0
-"""[rad/s] of a hinge, beyond which a note says so: five turns a second."""
 
 
 class TurnSteps(NamedTuple):
@@ -41,20 +39,6 @@ class TurnSteps(NamedTuple):
 
     source: Array
     target: Array
-
-
-class HingeSpeed(NamedTuple):
-    """How fast a joint of one dof turns.
-
-    Attributes:
-        name: of the dof; "" if there is none.
-        speed: [rad/s].
-        frame: from which to the next it does.
-    """
-
-    name: str
-    speed: float
-    frame: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,23 +129,19 @@ class Retargeting:
         return float(max(below.max(initial=0.0), above.max(initial=0.0)))
 
     @cached_property
+    def hinge_speeds(self) -> tuple[HingeSpeed, ...]:
+        """How fast each joint with one dof turns at most from a frame to the next."""
+        return measure_hinges(self.motion.skeleton, self.motion.q, self.motion.rate)
+
+    @property
     def fastest_hinge(self) -> HingeSpeed:
         """The joint with one dof that turns fastest from a frame to the next."""
-        skeleton, q = self.motion.skeleton, self.motion.q
-        counts = np.bincount(skeleton.dof_bones, minlength=len(skeleton.bones))
-        hinges = skeleton.turns & (skeleton.plain_q >= 0) & (counts[skeleton.dof_bones] == 1)
-        dofs = np.flatnonzero(hinges)
-        speeds = np.abs(np.diff(q[:, skeleton.plain_q[dofs]], axis=0)) * self.motion.rate
-        if speeds.size == 0:
-            return HingeSpeed(name="", speed=0.0, frame=0)
-        frame, k = np.unravel_index(int(np.argmax(speeds)), speeds.shape)
-        return HingeSpeed(
-            name=skeleton.dof_names[dofs[k]], speed=float(speeds[frame, k]), frame=int(frame)
-        )
+        nothing = HingeSpeed(name="", speed=0.0, frame=0)
+        return max(self.hinge_speeds, key=lambda hinge: hinge.speed, default=nothing)
 
     @property
     def needs_look(self) -> bool:
-        """Whether a foot slides, a wrist is off, a limit is left or a limb jumps."""
+        """Whether anything is in `problems`."""
         return len(self.problems) > 0
 
     @cached_property
@@ -190,7 +170,19 @@ class Retargeting:
                 found.append(
                     f"the {limb.replace('_', ' ')} jumps at {join_names(times, SHOWN_TIMES)}"
                 )
-        return tuple(found)
+        return (*found, *self._list_fast_hinges())
+
+    def _list_fast_hinges(self) -> list[str]:
+        """Return a sentence on hinges that turn faster than the robot's do, if any does."""
+        fast = [hinge for hinge in self.hinge_speeds if hinge.share > 1.0]
+        if len(fast) == 0:
+            return []
+        worst = max(fast, key=lambda hinge: hinge.share)
+        others = "" if len(fast) == 1 else f", {len(fast) - 1} more beyond theirs"
+        return [
+            f"the hinge {worst.name} turns at {worst.speed:.0f} rad/s at "
+            f"{worst.frame / self.motion.rate:.2f} s, beyond {worst.limit:.3g}{others}"
+        ]
 
     def _explain_misses(self, side: str, frames: IntArray) -> str:
         """Return why a wrist is off in frames, (n,): the end of a sentence; "" if not placed."""
@@ -223,13 +215,6 @@ class Retargeting:
             found.append(f"the root {name!r} was fixed and moves freely now")
         if len(self.contacts) == 0:
             found.append("no foot of the source stands anywhere")
-        if self.root_was_freed:
-            name, speed, frame = self.fastest_hinge
-            if speed > MAX_HINGE_SPEED:
-                found.append(
-                    f"no limit of speed is kept: the hinge {name} turns at {speed:.0f} rad/s at "
-                    f"{frame / self.motion.rate:.2f} s"
-                )
         return tuple(found)
 
     def __str__(self) -> str:
@@ -284,6 +269,7 @@ class Retargeting:
             ],
             "hand_error_percent": {side: 100.0 * float(errors[side].max()) for side in SIDES},
             "limit_excess": self.limit_excess,
+            "hinge_speeds": {hinge.name: hinge.speed for hinge in self.hinge_speeds},
             "jumps": {limb: list(frames) for limb, frames in self.jumps.items()},
             "problems": list(self.problems),
             "notes": list(self.notes),

@@ -41,7 +41,7 @@ from exactik.retargeting._feet import find_stances, place_feet
 from exactik.retargeting._hands import place_hands
 from exactik.retargeting._jumps import spread_limb_jumps
 from exactik.retargeting._result import Retargeting
-from exactik.retargeting.body import BodyFigure, SourceBody
+from exactik.retargeting.body import BodyFigure, SourceBody, find_rest_ends, leave_out
 from exactik.solvers import require_count
 from exactik.typing import Array
 
@@ -64,6 +64,13 @@ class RetargetOptions:
         "Put the wrists where those of the source are.",
         more="Seen from the chest and scaled by the arms.",
         flags="--hands/--no-hands",
+    )
+    keep_rest_frames: bool = option(
+        False,
+        "Keep frames of rest at the ends, which many files have.",
+        more="T-poses from which the body is somewhere else in one frame.",
+        why="A body that leaves a T-pose in a frame turns its shoulders at 180 rad/s.",
+        flags="--keep-rest-frames",
     )
     up: str | None = option(
         None,
@@ -119,6 +126,12 @@ def retarget(motion: Motion, target: Skeleton, options: RetargetOptions) -> Reta
     require_instance("contacts", contacts, ContactOptions)
     given_source, given_target = split_mapping(options.mapping)
     source, source_up, remarks = prepare_source(motion, given_source, options.up)
+    rest = find_rest_ends(source)
+    if rest and not options.keep_rest_frames:
+        motion, source = leave_out(motion, source, rest)
+        remarks = (*remarks, f"{rest.words} at rest, which the motion leaves at once, left out")
+    elif rest:
+        remarks = (*remarks, f"{rest.words} at rest, which the motion leaves at once")
     free_target, target_up = prepare_target(target, given_target, options.target_up)
     figure = make_target_figure(free_target, given_target, target_up)
     correspondence = make_correspondence(

@@ -139,6 +139,7 @@ KEYED = """<mujoco><worldbody>
   <keyframe>{keys}</keyframe></mujoco>"""
 QPOS = "1 2 3 0.6 0 0.8 0 0.8 0.6 0 0 0.5 0.25 0.45"
 HOME = f'<key name="home" qpos="{QPOS}"/>'
+IN_FILE = 1.0  # [m] the height of the base where the file has it
 
 
 def load_keyed(folder: Path, keys: str, **options: bool) -> ik.Skeleton:
@@ -159,7 +160,7 @@ def test_a_home_pose_is_mujocos_and_a_robot_opens_in_it(tmp_path: Path):
     np.testing.assert_allclose(pose.center_of_mass, data.subtree_com[0], atol=1e-12)
     assert sum(m.mass for m in robot.masses.values()) == pytest.approx(model.body_mass.sum())
     np.testing.assert_array_equal(choose_first_pose(robot), robot.home)
-    fixed = load_keyed(tmp_path, HOME)
+    fixed = load_keyed(tmp_path, HOME, floating=False)
     assert fixed.home is not None
     np.testing.assert_allclose(fixed.home, [0.8, 0.6, 0.0, 0.0, 0.5, 0.25], atol=1e-15)
 
@@ -188,18 +189,20 @@ def test_a_home_pose_goes_where_a_skeleton_goes(tmp_path: Path):
 @pytest.mark.parametrize(
     ("keys", "height"),
     [
-        ("", None),
-        ('<key name="home" ctrl=""/>', None),
+        ("", IN_FILE),
+        ('<key name="home" ctrl=""/>', IN_FILE),
         (f'<key qpos="{QPOS}"/>', 3.0),
-        (f'<key name="grasp" qpos="{QPOS}"/><key name="point" qpos="{QPOS}"/>', None),
+        (f'<key name="grasp" qpos="{QPOS}"/><key name="point" qpos="{QPOS}"/>', IN_FILE),
         (f'<key name="grasp" qpos="{QPOS}"/><key name="Stand_up" qpos="{QPOS}"/>', 3.0),
         (f'<key name="stand" qpos="{QPOS}"/>{HOME.replace("1 2 3", "1 2 4")}', 4.0),
         (HOME.replace("0.6 0 0.8 0", "0 0 0 0"), 3.0),
     ],
 )
-def test_which_key_is_the_home(tmp_path: Path, keys: str, height: float | None):
-    home = load_keyed(tmp_path, keys, floating=True).home
-    assert height is None if home is None else home[2] == height
+def test_which_key_is_the_home(tmp_path: Path, keys: str, height: float):
+    home = load_keyed(tmp_path, keys).home
+    assert home is not None and home[2] == height
+    fixed = load_keyed(tmp_path, keys, floating=False).home
+    assert (fixed is None) == (height == IN_FILE)
 
 
 def test_a_home_of_other_joints_is_not_kept(tmp_path: Path):

@@ -219,16 +219,21 @@ def test_free_joints_are_the_pose_in_the_world(tmp_path: Path):
     inside = (
         '<body name="a" pos="1 2 3" euler="0 0 90"><freejoint name="f"/><body name="b"/></body>'
     )
-    fixed = load(tmp_path, inside)
+    fixed = load(tmp_path, inside, floating=False)
     assert fixed.nv == 0
     np.testing.assert_allclose(fixed.forward([]).positions, [[1, 2, 3], [1, 2, 3]])
-    free = load(tmp_path, inside, floating=True)
+    free = load(tmp_path, inside)  # the file decides
+    assert free == load(tmp_path, inside, floating=True)
+    assert free.home is not None
+    pose, in_file = free.forward(free.home), fixed.forward([])
+    np.testing.assert_allclose(pose.positions, in_file.positions, atol=1e-15)
+    np.testing.assert_allclose(pose.rotations, in_file.rotations, atol=1e-15)
     assert (free.bone_names, free.nq, free.nv) == (("a", "b"), 7, 6)
     pose = free.forward([4, 5, 6, 1, 0, 0, 0])
     np.testing.assert_array_equal(pose.positions[1], [4, 5, 6])
     np.testing.assert_array_equal(pose.rotations[1], np.eye(3))
-    assert load_joint_names(tmp_path / "model.xml", floating=True)["f"] == ("a", 0, 0, 7, 6)
-    assert load_joint_names(tmp_path / "model.xml") == {}
+    assert load_joint_names(tmp_path / "model.xml")["f"] == ("a", 0, 0, 7, 6)
+    assert load_joint_names(tmp_path / "model.xml", floating=False) == {}
 
 
 def test_floating_without_free_joints_frees_what_is_in_the_world(tmp_path: Path):
@@ -240,6 +245,7 @@ def test_floating_without_free_joints_frees_what_is_in_the_world(tmp_path: Path)
     assert free.bone_names == ("a_base", "a")
     assert free.dof_names[6:] == ("a.rz",)
     np.testing.assert_array_equal(free.forward(free.neutral()).positions[1], [1, 2, 3])
+    assert load(tmp_path, still).nv == 0 and load(tmp_path, moving).nv == 1
     both = '<body name="table" pos="1 0 0"/><body name="robot"><freejoint/></body>'
     free = load(tmp_path, both, floating=True)
     assert [bone.joint.kind for bone in free.bones] == ["fixed", "free"]

@@ -130,8 +130,8 @@ def _list_facts(facts: Facts) -> Iterable[tuple[str, str]]:
     for label, text in facts.details.items():
         if label != "angles":
             yield label.capitalize(), text
-    for text in facts.assumed:
-        yield "Note", text
+    for note in facts.assumed:
+        yield "Note", note.renamed(_option)
 
 
 def _describe_complete(facts: Facts) -> str:

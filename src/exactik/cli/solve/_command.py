@@ -13,7 +13,7 @@ from exactik.cli._options import TakeOption
 from exactik.cli._outputs import MotionOutputs, find_recordings, plan_outputs
 from exactik.cli.solve._opensim import solve_setups
 from exactik.cli.solve._solve_all import SolveRequest, solve_all
-from exactik.errors import UsageError
+from exactik.errors import FileError, UsageError
 from exactik.io.formats import reader_of
 from exactik.io.opensim import is_ik_setup, is_imu_setup
 from exactik.io.opensim.scaling import is_scale_setup
@@ -70,9 +70,7 @@ def solve(
         exactik solve subject01_Setup_IK.xml
     """
     sources = find_recordings(recordings)
-    are_setups = _are_setups(sources, skeleton)
-    if len(outputs.output) == 0 and outputs.report is None and not as_json and not are_setups:
-        raise UsageError("nothing to write; expected -o with a file or folder, --report or --json")
+    _check_figure(sources, skeleton)
     plans = plan_outputs(sources, outputs, [n for n in (skeleton, take) if n])
     loaded = None
     if skeleton is not None:
@@ -92,8 +90,8 @@ def solve(
         raise typer.Exit(130) from None
 
 
-def _are_setups(sources: list[Path], skeleton: str | None) -> bool:
-    """Whether the sources are set-up files, which name a model; else a skeleton has to be given."""
+def _check_figure(sources: list[Path], skeleton: str | None) -> None:
+    """Refuse recordings without a skeleton, and one beside set-up files, which name their own."""
     for source in sources:
         if is_scale_setup(source):
             tool = "a set-up file of OpenSim's scale tool"
@@ -101,9 +99,10 @@ def _are_setups(sources: list[Path], skeleton: str | None) -> bool:
     setups = [source for source in sources if is_ik_setup(source) or is_imu_setup(source)]
     if len(setups) == 0 and skeleton is None:
         reader_of(sources[0], "markers")  # a model or a motion in its place is the first mistake
+        if not sources[0].exists():
+            raise FileError(sources[0], "no such file or folder")
         raise UsageError("no figure; expected --skeleton with a file, or human")
     if len(setups) > 0 and len(setups) < len(sources):
         raise UsageError(f"{setups[0]} is a set-up file; expected such files alone, or recordings")
     if len(setups) > 0 and skeleton is not None:
         raise UsageError(f"{setups[0]} names its model; expected no --skeleton beside it")
-    return len(setups) > 0

@@ -12,10 +12,10 @@ origin. The last bone has the body's name and frame. The others have the names o
 `<body>_joint<k>` for a joint without name, `<body>_<joint>` where a body is called like the joint.
 In the usual case, of at most one joint through the body's origin, a body is one bone.
 
-Coordinates are MuJoCo's: with floating=True, q is `qpos` and v is `qvel`, entry by entry, since
-both run over the bodies in order, `ref` is built into the bones, and a free joint is the pose in
-the world, translation and wxyz. With floating=False, free joints are left out and their bodies stay
-where the file has them.
+Coordinates are MuJoCo's: q is `qpos` and v is `qvel`, entry by entry, since both run over the
+bodies in order, `ref` is built into the bones, and a free joint is the pose in the world,
+translation and wxyz. With floating=False, free joints are left out and their bodies stay where the
+file has them.
 
 The pose in which an MJCF wants to be seen is one of its key frames, which have the coordinates of
 all joints. Which is meant is told by its name; a file with one key alone means that one. Of several
@@ -39,14 +39,14 @@ from exactik.spatial import exp_rotation, wxyz_from_matrix
 from exactik.typing import Array
 
 
-def read_mjcf(root: Element, metres: float, floating: bool) -> Robot:
+def read_mjcf(root: Element, metres: float, floating: bool | None) -> Robot:
     """Return the robot that the element <mujoco> describes; files it includes are read too.
 
     Args:
         root: the element <mujoco>.
         metres: length of the file's unit [m].
-        floating: whether free joints are kept; if there are none, whether the bodies directly in
-            the world move freely.
+        floating: None keeps free joints; True as well, and lets the bodies directly in the world
+            move freely if there are none; False leaves them out.
     """
     model = MjcfModel(root)
     bodies = model.bodies
@@ -61,7 +61,8 @@ def read_mjcf(root: Element, metres: float, floating: bool) -> Robot:
                 "a free joint; expected it as the only joint of a body directly in the world"
             )
         bones = BodyChain(robot, model.names, body, metres)
-        if floating and body.parent is None and (len(free) > 0 or not has_free_joint):
+        is_free = floating is not False if len(free) > 0 else floating and not has_free_joint
+        if body.parent is None and is_free:
             bones.add_free_joint(free[0].name if len(free) > 0 else None)
         for k, joint in enumerate(body.joints, start=1):
             if joint.kind != "free":
@@ -156,10 +157,13 @@ HOME_NAMES = ("home", "neutral", "stand", "init", "start", "rest")
 WIDTHS = {"free": 7, "ball": 4, "hinge": 1, "slide": 1}  # numbers of a joint in qpos
 
 
-def find_home(root: Element, bodies: list[MjcfBody], floating: bool, metres: float) -> Array | None:
+def find_home(
+    root: Element, bodies: list[MjcfBody], floating: bool | None, metres: float
+) -> Array | None:
     """Return the coordinates of all joints in the home pose, in the order of the bones.
 
-    None without one, and with a warning if its numbers do not fit the joints.
+    Without one, a robot with a free joint is at home where its file has it, for q = 0 is at the
+    origin of the world; others have None. A warning if the numbers of a key do not fit the joints.
 
     Args:
         root: the element <mujoco>.
@@ -167,16 +171,19 @@ def find_home(root: Element, bodies: list[MjcfBody], floating: bool, metres: flo
         floating: as for `read_mjcf`.
         metres: length of the file's unit [m].
     """
-    key = _choose_key(root)
-    if key is None:
-        return None
-    count = sum(WIDTHS[joint.kind] for body in bodies for joint in body.joints)
-    try:
-        qpos = np.array(key.read_numbers("qpos", (0.0,) * count))
-    except FileError as error:
-        key.warn(f"the pose is not kept: {error.message}", code="home-not-kept")
-        return None
     has_free_joint = any(joint.kind == "free" for body in bodies for joint in body.joints)
+    key = _choose_key(root)
+    if key is None and not (has_free_joint and floating is not False):
+        return None
+    qpos = np.concatenate(
+        [np.zeros(0), *(_read_qpos(b, joint) for b in bodies for joint in b.joints)]
+    )
+    if key is not None:
+        try:
+            qpos = np.array(key.read_numbers("qpos", (0.0,) * len(qpos)))
+        except FileError as error:
+            key.warn(f"the pose is not kept: {error.message}", code="home-not-kept")
+            return None
     parts: list[Array] = []
     first = 0
     for body in bodies:
@@ -186,7 +193,7 @@ def find_home(root: Element, bodies: list[MjcfBody], floating: bool, metres: flo
             part = qpos[first : first + WIDTHS[joint.kind]]
             first += WIDTHS[joint.kind]
             if joint.kind == "free":
-                if floating:
+                if floating is not False:
                     parts += [metres * part[:3], _make_rotation(part[3:])]
             elif joint.kind == "ball":
                 parts.append(_make_rotation(part))
@@ -209,6 +216,13 @@ def _choose_key(root: Element) -> Element | None:
             if name.startswith(home):
                 return key
     return keys[0] if len(keys) == 1 else None
+
+
+def _read_qpos(body: MjcfBody, joint: BodyJoint) -> Array:
+    """Return the coordinates of a joint where the file has its body, in the file's unit."""
+    if joint.kind == "free":
+        return np.concatenate([body.p_parent_body, wxyz_from_matrix(body.R_parent_body)])
+    return np.zeros(WIDTHS["ball"]) if joint.kind == "ball" else np.array([joint.ref])
 
 
 def _make_base(body: MjcfBody, metres: float) -> Array:

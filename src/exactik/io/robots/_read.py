@@ -19,7 +19,7 @@ from exactik.model.visuals import LazyVisuals, Visuals
 Unit = str | float | None
 
 
-def read_robot(path: str, length_unit: Unit, floating: bool) -> Robot:
+def read_robot(path: str, length_unit: Unit, floating: bool | None) -> Robot:
     """Read URDF or MJCF; the root element decides, whatever the file is called."""
     # `import exactik` loads this module for its types; the XML parsers only when they are needed.
     from exactik.io._xml import read_xml
@@ -38,7 +38,9 @@ def read_robot(path: str, length_unit: Unit, floating: bool) -> Robot:
         return readers[root.tag](root, metres, floating)
 
 
-def read_robot_skeleton(path: str, notes: Notes, length_unit: Unit, floating: bool) -> Skeleton:
+def read_robot_skeleton(
+    path: str, notes: Notes, length_unit: Unit, floating: bool | None
+) -> Skeleton:
     """Return the skeleton of a robot; its meshes are read when they are looked at."""
     whole = os.path.abspath(path)
     look = LazyVisuals(partial(read_robot_visuals, whole, length_unit))

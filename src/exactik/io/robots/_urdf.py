@@ -34,7 +34,7 @@ from exactik.typing import Array
 JOINT_TYPES = ("fixed", "revolute", "continuous", "prismatic", "floating", "planar", "spherical")
 
 
-def read_urdf(root: Element, metres: float, floating: bool) -> Robot:
+def read_urdf(root: Element, metres: float, floating: bool | None) -> Robot:
     """Return the robot that the element <robot> describes.
 
     Args:

@@ -6,6 +6,7 @@ recording tracked. What was decided on the way is kept as the track's `context`.
 """
 
 from exactik.recordings.pipeline._files import (
+    BUILT_IN,
     LoadedMotion,
     LoadedRecording,
     LoadedSkeleton,
@@ -48,6 +49,7 @@ from exactik.recordings.pipeline.opensim import (
 
 __all__ = [
     "ALL_SUBJECTS",
+    "BUILT_IN",
     "FigureOptions",
     "LoadedMotion",
     "LoadedRecording",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 
+from exactik import model as figures
 from exactik._text import join_names
 from exactik.errors import Advice, FileError
 from exactik.io import (
@@ -26,7 +28,7 @@ from exactik.io import (
 )
 from exactik.io.formats import CSV, NPZ, reader_of
 from exactik.io.native import read_npz_metadata
-from exactik.model import Skeleton, human
+from exactik.model import Skeleton
 from exactik.model.motion import Markers, Motion, axes_matrix, check_up_axis, turn_to_up
 from exactik.recordings.angles import is_body
 from exactik.recordings.calibration import CalibrationRecord, HandMapping
@@ -34,7 +36,7 @@ from exactik.recordings.pipeline._options import RecordingOptions
 from exactik.recordings.pipeline._subjects import choose_subjects
 from exactik.recordings.pipeline._up_axis import align_up_axis, find_motion_up, find_upright_person
 
-HUMAN = "human"  # what stands for the built-in figure in place of a file
+BUILT_IN = ("human", "quadruped", "hand", "octopus")  # what stands for our own figures
 
 
 @dataclass
@@ -43,7 +45,7 @@ class LoadedSkeleton:
 
     Attributes:
         skeleton: itself.
-        name: file, or "human".
+        name: file, or that of a figure of our own.
         up: which axis is up at rest, None if nobody knows.
         notes: what is to be said about it, a sentence each.
         record: how it was fitted to a subject, if its file says so.
@@ -57,8 +59,8 @@ class LoadedSkeleton:
 
     @property
     def built_in(self) -> bool:
-        """Whether it is our own human, which has nobody's size."""
-        return self.name == HUMAN
+        """Whether it is a figure of our own, which has nobody's size."""
+        return self.name in BUILT_IN
 
 
 @dataclass
@@ -92,19 +94,24 @@ class LoadedRecording:
 def read_skeleton(
     name: str, unit: str | float | None = None, up: str | None = None
 ) -> LoadedSkeleton:
-    """Return the skeleton in a file, or the built-in human.
+    """Return the skeleton in a file, or a figure of our own.
 
     Args:
-        name: the file, or "human".
+        name: the file, or one of "human", "quadruped", "hand" and "octopus".
         unit: length unit of the file, in place of what it says.
         up: which axis is up, in place of what is customary.
     """
-    if name.lower() == HUMAN:
-        return LoadedSkeleton(human(), HUMAN, "z" if up is None else check_up_axis(up))
+    own = name.lower()
+    if own in BUILT_IN and not Path(name).exists():
+        figure: Skeleton = getattr(figures, own)()
+        return LoadedSkeleton(figure, own, "z" if up is None else check_up_axis(up))
     notes: list[Note] = []
     form, known = find_format(name), readable_suffixes("skeleton")
     if suffix_of(name) not in known and not Path(name).exists():
-        raise FileError(name, f"no such skeleton; expected human or one of {' '.join(known)}")
+        near = get_close_matches(own, BUILT_IN, n=1)
+        hint = f"did you mean {near[0]}? " if len(near) > 0 else ""
+        text = f"no such figure; {hint}Expected {', '.join(BUILT_IN)} or a file ({' '.join(known)})"
+        raise FileError(name, text)
     with collect_warnings(notes, name):
         unstated = form is not None and form.length_unit is None
         skeleton = load_skeleton(name, "auto" if unit is None and unstated else unit)

@@ -1,4 +1,4 @@
-"""A body measured at rest, one that moves, and which of its dofs move a limb."""
+"""A body measured at rest, one that moves, which dofs move a limb, and how fast."""
 
 from exactik.retargeting.body._figure import BodyFigure, SourceBody, rotation_between
 from exactik.retargeting.body._limbs import (
@@ -11,19 +11,35 @@ from exactik.retargeting.body._limbs import (
     find_root_dofs,
     find_stretching_dofs,
 )
+from exactik.retargeting.body._rest_ends import RestEnds, find_rest_ends, leave_out
 from exactik.retargeting.body._rest_measure import make_body_figure
+from exactik.retargeting.body._speeds import (
+    MAX_HINGE_SPEED,
+    HingeSpeed,
+    find_speed_limits,
+    is_robot,
+    measure_hinges,
+)
 
 __all__ = [
+    "MAX_HINGE_SPEED",
     "BodyFigure",
+    "HingeSpeed",
     "Limb",
+    "RestEnds",
     "SourceBody",
     "find_bones_below",
     "find_limb",
     "find_limb_dofs",
     "find_moving_coordinates",
     "find_other_bones",
+    "find_rest_ends",
     "find_root_dofs",
+    "find_speed_limits",
     "find_stretching_dofs",
+    "is_robot",
+    "leave_out",
     "make_body_figure",
+    "measure_hinges",
     "rotation_between",
 ]

@@ -128,14 +128,17 @@ class _RestMeasure:
     def _find_ankle_height(self, leg: float) -> float:
         """Return the height of the ankles above the ground [m].
 
-        The ground is z = 0 where the figure stands on it at rest, else the lowest of its feet.
+        The ground is z = 0 where the figure stands on it at rest, or at home if its root is free
+        and begins at the origin; else the lowest of its feet.
         """
         up, feet = self.body[:, 2], []
+        home = self.skeleton.home if self.skeleton.bones[0].joint.moves_freely else None
+        positions = self.positions if home is None else self.skeleton.forward(home).positions
         for side in SIDES:
             foot = self.skeleton.bone_index(self.anatomy.parts[f"{side}_foot"].bone)
-            ankle = float(self.positions[foot] @ up)
-            below = [k for k in range(foot, len(self.positions)) if self._is_below(k, foot)]
-            lowest = min(float(self.positions[k] @ up) for k in below)
+            ankle = float(positions[foot] @ up)
+            below = [k for k in range(foot, len(positions)) if self._is_below(k, foot)]
+            lowest = min(float(positions[k] @ up) for k in below)
             stands = up[2] > UPRIGHT_COSINE and -0.02 * leg < lowest
             stands = stands and 0.0 < ankle < MAX_ANKLE_SHARE * leg
             feet.append(ankle if stands else ankle - lowest)

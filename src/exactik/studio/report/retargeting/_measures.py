@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 MAX_SLIDE_MM, MAX_WRIST_PERCENT = 1e3 * MAX_SLIDE, 100.0 * MAX_HAND_ERROR
 LIMIT_TOLERANCE = 1e-6  # [rad or m] from a limit at which a coordinate touches it
-SLIDE, WRIST, JUMP = "slides", "wrist off", "jumps"
+SLIDE, WRIST, JUMP, FAST = "slides", "wrist off", "jumps", "too fast"
 
 
 class FaultyStretch(NamedTuple):
     """A stretch that needs a look.
 
     Attributes:
-        kind: `SLIDE`, `WRIST` or `JUMP`.
+        kind: `SLIDE`, `WRIST`, `JUMP` or `FAST`.
         first: frame.
         last: frame, which belongs to it.
         frame: of it that shows it best.
@@ -69,6 +69,7 @@ def measure_retargeting(result: Retargeting) -> Measures:
         for who in ("target", "source")
     )
     findings = [*_find_slides(result), *_find_wrists(wrists), *_find_jumps(result)]
+    findings += _find_fast_hinges(result)
     count = len(result.motion)
     return Measures(
         slides=slides,
@@ -120,6 +121,16 @@ def _find_jumps(result: Retargeting) -> list[FaultyStretch]:
             text = f"the {limb.replace('_', ' ')} turns by {own:.0f}° from one frame to the next"
             text += f", the source's by {source:.0f}°"
             found.append(FaultyStretch(JUMP, frame, frame + 1, frame + 1, text))
+    return found
+
+
+def _find_fast_hinges(result: Retargeting) -> list[FaultyStretch]:
+    found = []
+    for hinge in result.hinge_speeds:
+        if hinge.share > 1.0:
+            text = f"the hinge {hinge.name} turns at {hinge.speed:.0f} rad/s, "
+            text += f"beyond {hinge.limit:.3g}"
+            found.append(FaultyStretch(FAST, hinge.frame, hinge.frame + 1, hinge.frame + 1, text))
     return found
 
 

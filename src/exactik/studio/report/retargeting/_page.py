@@ -28,6 +28,7 @@ from exactik.studio.report._series import encode_16_bit
 from exactik.studio.report._summary import collect_versions
 from exactik.studio.report._timeline import draw_touches
 from exactik.studio.report.retargeting._measures import (
+    FAST,
     JUMP,
     MAX_SLIDE_MM,
     MAX_WRIST_PERCENT,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 MAX_LANES = 20  # dofs at limits that get a lane
 MAX_NAMED = 30  # bones without a counterpart that are named
-STYLES = {SLIDE: "poor-fit", WRIST: "gap", JUMP: "jump"}  # colours of the style sheet
+STYLES = {SLIDE: "poor-fit", WRIST: "gap", JUMP: "jump", FAST: "jump"}  # colours of the style sheet
 SIDE_COLOURS = {"right": "c0", "left": "c1"}  # as all charts have them
 BESIDE = "blue: the source, shifted to stay beside"
 POINTS = {"ankle": "heel", "ball": "ball"}
@@ -157,7 +158,9 @@ def _render_verdict(result: Retargeting) -> str:
 
 def _render_findings(findings: tuple[FaultyStretch, ...], rate: float) -> str:
     if len(findings) == 0:
-        return "<p>Nothing: feet stand, wrists are in their places, no limb jumps.</p>"
+        return (
+            "<p>Nothing: feet stand, wrists are in their places, nothing jumps or is too fast.</p>"
+        )
     rows = []
     for finding in findings:
         stretch = {
