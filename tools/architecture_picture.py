@@ -25,7 +25,7 @@ TARGET = ROOT / "docs" / "architecture.svg"
 
 # The packages, each above all those that it may import, and what they hold.
 HOLDS = {
-    "compile": "decorators, interpreter, caches",
+    "compile": "decorators, machine code",
     "spatial": "rotations, rigid fits",
     "kernels": "the hot path, CPU and GPU",
     "model": "skeleton, joints, figures",
