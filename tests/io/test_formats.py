@@ -39,7 +39,7 @@ TABLES = {".csv"}  # may also hold names and values that are no motion
 
 READ_OPTIONS = {
     "skeleton": {"length_unit", "floating"},
-    "motion": {"skeleton", "length_unit", "rate", "positions", "animation"},
+    "motion": {"skeleton", "length_unit", "rate", "positions", "animation", "smpl_model"},
     "markers": {"length_unit", "rate", "zeros_are_missing"},
 }
 WRITE_OPTIONS = {"length_unit", "up_axis", "markers", "angles", "rotations"}

@@ -69,7 +69,10 @@ class LimbParts:
             is_whole = "thigh" not in known and len(limb) < len(LEG_PARTS)
             leg = "thigh" if is_whole else "shin"
             parts = {k: leg if part == "leg" else part for k, part in parts.items()}
-        return self._group(side, limb, parts, LEG_PARTS)
+        groups = self._group(side, limb, parts, LEG_PARTS)
+        if "toes" not in known and len(groups) == len(LEG_PARTS):
+            groups["foot"] = self._drop_ball(groups["shin"][0], groups["foot"])
+        return groups
 
     def find_arm_parts(self, side: str, chest: int, limb: list[int]) -> dict[str, list[int]]:
         """Return the bones of upper arm, forearm and hand."""
@@ -181,6 +184,17 @@ class LimbParts:
                     f"expected {join_names(order)} in a row"
                 )
         return {part: [k] for part, k in zip(order, row, strict=True)}
+
+    def _drop_ball(self, knee: int, foot: list[int]) -> list[int]:
+        """Return the bones of a foot without one that is its ball, as SMPL's below the ankle is."""
+        tree, stems = self.tree, [self.tree.names[k].stem for k in foot]
+        if stems[0] != "ankle" or "foot" not in stems:
+            return foot
+        ball = stems.index("foot")
+        room = SAME_PLACE * tree.measure_distance(foot[0], knee)
+        moves = tree.skeleton.bones[foot[ball]].joint.nv > 0
+        is_apart = tree.measure_distance(foot[ball], foot[0]) > room
+        return foot[:ball] if moves and is_apart else foot
 
     def _drop_forearm_twist(self, elbow: int, hand: list[int]) -> list[int]:
         """Return the bones of a hand without a wrist that turns the forearm about its axis.

@@ -27,6 +27,14 @@ from exactik.recordings.pipeline import (
 if TYPE_CHECKING:
     from exactik.studio.viewer import PlaybackData
 
+SmplModelFile = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Your .npz model file, for motions of AMASS, SMPL, SMPL-H or SMPL-X.",
+    ),
+]
+
 
 @command(ANIMATE)
 def play(
@@ -57,6 +65,7 @@ def play(
             help="Skeleton file, for motions that hold none (AMC, MOT), or to solve markers with.",
         ),
     ] = None,
+    smpl_model: SmplModelFile = None,
     output: Annotated[
         str | None,
         typer.Option(
@@ -97,7 +106,7 @@ def play(
         others = (*files[1:], *(() if markers is None else (markers,)))
         playback = _read_markers_alone(motions[0], others, reading)
     else:
-        playback = _read_motions(files, figure, markers, reading, aside)
+        playback = _read_motions(files, figure, markers, smpl_model, reading, aside)
     if output is not None:
         _write(playback, output, output_rate)
         return
@@ -110,6 +119,7 @@ def _read_motions(
     files: Sequence[str],
     figure: LoadedSkeleton | None,
     markers: str | None,
+    smpl_model: str | None,
     reading: RecordingOptions,
     aside: float,
 ) -> PlaybackData:
@@ -117,7 +127,9 @@ def _read_motions(
     from exactik.studio.viewer import PlaybackData
 
     skeleton, figure_up = (None, None) if figure is None else (figure.skeleton, figure.up)
-    motion, *ghosts = (read_motion(name, skeleton, reading.up, figure_up) for name in files)
+    motion, *ghosts = (
+        read_motion(name, skeleton, reading.up, figure_up, smpl_model=smpl_model) for name in files
+    )
     recorded = None
     if markers is not None:  # the axis that is up was said of the motions
         recorded = _read_markers(markers, replace(reading, up=None)).markers
@@ -140,7 +152,9 @@ def read_motion(
     figure: Skeleton | None,
     up: str | None,
     figure_up: str | None = None,
+    *,
     by_custom: bool = True,
+    smpl_model: str | None = None,
 ) -> Motion:
     """Return the motion in a file, with the axis that is up in it.
 
@@ -150,11 +164,14 @@ def read_motion(
         up: which axis is up, in place of what the file or custom says.
         figure_up: which axis is up in the skeleton's file; holds where the motion does not tell.
         by_custom: whether what is usual for such files holds where nothing tells.
+        smpl_model: file of the model, for parameters of the SMPL family.
     """
     if holds_markers(name):
         raise FileError(name, "holds markers; expected a motion, and markers behind --markers")
     try:
-        loaded = pipeline.read_motion(name, figure, up, figure_up, by_custom=by_custom)
+        loaded = pipeline.read_motion(
+            name, figure, up, figure_up, by_custom=by_custom, smpl_model=smpl_model
+        )
     except FileError as error:
         raise error.renamed(to_flag) from None
     for note in loaded.notes:

@@ -20,7 +20,7 @@ from exactik.cli._app import (
     show_frames,
 )
 from exactik.cli._outputs import MotionOutputs, plan_outputs
-from exactik.cli._play import holds_markers, read_motion
+from exactik.cli._play import SmplModelFile, holds_markers, read_motion
 from exactik.cli._pose import load_figure, serve
 from exactik.errors import FileError, UsageError
 from exactik.io import files_to_write
@@ -73,6 +73,7 @@ def retarget(
         str | None,
         typer.Option(metavar="FIGURE", help="Skeleton file of MOTION if it holds none (AMC, MOT)."),
     ] = None,
+    smpl_model: SmplModelFile = None,
     options: RetargetOptions,
     cut: Annotated[RecordingOptions, ("start", "end")],
     outputs: _Outputs,
@@ -103,7 +104,9 @@ def retarget(
         raise FileError(motion, f"holds markers; `{command}` finds their motion")
     mapping = None if bones is None else load_mapping(bones)
     figure, figure_up = (None, None) if skeleton is None else load_figure(skeleton)
-    source = read_motion(str(motion), figure, options.up, figure_up, by_custom=False)
+    source = read_motion(
+        str(motion), figure, options.up, figure_up, by_custom=False, smpl_model=smpl_model
+    )
     source = source.between(cut.start, cut.end)
     target, _ = load_figure(to)
     with show_frames("taking over", len(source)) as report:

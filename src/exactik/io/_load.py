@@ -68,12 +68,13 @@ def load_motion(
     rate: float | None = None,
     positions: str = "replace",
     animation: int | str | None = None,
+    smpl_model: PathLike | None = None,
     strict: bool = False,
 ) -> Motion:
     """Return the motion in a file.
 
     Args:
-        path: .amc, .bvh, .glb, .gltf, .npz, .mot or .sto.
+        path: .amc, .bvh, .glb, .gltf, .npz (ours, or of the SMPL family), .mot or .sto.
         skeleton: whose motion it is; needed for .amc and .mot, which do not hold one. For the
             others it may be given to have the motion in its coordinates, matched by names.
         length_unit: as for `load_skeleton`.
@@ -82,6 +83,8 @@ def load_motion(
             of their own, the rate at which they are sampled. AMC states none: 120 Hz is assumed.
         positions: for BVH, whether position channels "replace" a joint's offset or "add" to it.
         animation: for glTF, which of several: its number or name; the first if None.
+        smpl_model: for .npz of AMASS, SMPL, SMPL-H or SMPL-X, the .npz file of that model, which
+            bones and skin are of; without it the bones are of average proportions.
         strict: whether to refuse a file that is damaged but usable.
     """
     path = os.fspath(path)
@@ -93,6 +96,7 @@ def load_motion(
         rate=rate,
         positions=positions,
         animation=animation,
+        smpl_model=None if smpl_model is None else os.fspath(smpl_model),
     )
     motion: Motion = read(path, Notes(path, strict))
     return motion if up_axis is None else replace(motion, up_axis=up_axis)

@@ -212,18 +212,20 @@ NPZ = Format(
     name="NPZ",
     maker="exactik",
     suffixes=(".npz",),
-    readers=_of(
-        "native", motion="read_npz_motion", markers="read_npz_markers", skeleton="read_npz_skeleton"
-    ),
+    readers={
+        **_of("smpl", motion="read_npz_motion"),
+        **_of("native", markers="read_npz_markers", skeleton="read_npz_skeleton"),
+    },
     writers={
         **_of("native", motion="write_npz_motion", markers="write_npz_markers"),
         "skeleton": Function("exactik.io.native:write_npz_skeleton", ("up_axis", "metadata")),
     },
-    content_of=Function("exactik.io.native:read_npz_content"),
+    content_of=Function("exactik.io.smpl:read_npz_content"),
     states_up_axis=("motion", "markers"),
-    up_axis_of=Function("exactik.io.native:read_npz_up_axis"),
+    up_axis_of=Function("exactik.io.smpl:read_npz_up_axis"),
     keeps="everything, to the last bit",
     loses="meshes and skins, but for those of the built-in figures",
+    assumes="motions of AMASS, SMPL, SMPL-H and SMPL-X are read too",
 )
 MOT = Format(
     name="MOT",

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from exactik.anatomy import (
+    Anatomy,
     describe_whole_body,
     find_rest_pose,
     find_up_axis,
@@ -44,7 +45,8 @@ def prepare_source(
     told = motion.up_axis if up is None else check_up_axis(up)
     known: str = told or seen or _name_axis(find_up_direction(anatomy, positions))
     remarks = ()
-    if None not in (told, seen) and told != seen:
+    is_odd = told is not None and seen is not None and told != seen
+    if is_odd and not _stands_along(known, anatomy, positions):
         remarks = (f"{told} is said to be up, but the body stands along {seen}",)
     at_rest = measure_standing(anatomy, motion.skeleton.forward(q_rest).positions[None])[0]
     standing = measure_standing(anatomy, positions)
@@ -105,6 +107,11 @@ def make_target_figure(target: Skeleton, given: Mapping[str, str], up: str) -> B
             "them; give a figure whose rest pose stands"
         )
     return make_body_figure(anatomy, q_rest)
+
+
+def _stands_along(axis: str, anatomy: Anatomy, positions: Array) -> bool:
+    """Return whether a body mostly stands along an axis in poses, (n, n_bones, 3)."""
+    return bool(find_up_direction(anatomy, positions)["xyz".index(axis)] > MIN_STANDING)
 
 
 def _name_axis(direction: Array) -> str:

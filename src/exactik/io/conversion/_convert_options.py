@@ -65,6 +65,12 @@ class ConvertOptions:
         more="See `load_motion`.",
         metavar="NAME",
     )
+    smpl_model: str | os.PathLike[str] | None = option(
+        None,
+        "Your .npz model file for motions of AMASS, SMPL, SMPL-H or SMPL-X.",
+        more="See `load_motion`.",
+        metavar="FILE",
+    )
     zeros_are_missing: bool = option(
         True,
         "Take a marker at (0, 0, 0) as seen, not as missing.",

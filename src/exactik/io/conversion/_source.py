@@ -94,6 +94,7 @@ def _read(path: str, content: Content, options: ConvertOptions) -> Source:
             rate=options.input_rate,
             positions=options.positions,
             animation=options.animation,
+            smpl_model=options.smpl_model,
             strict=options.strict,
         )
     notes = _in_words_of_convert([*notes, *motion.notes])

@@ -140,6 +140,7 @@ def read_motion(
     figure_up: str | None = None,
     *,
     by_custom: bool = True,
+    smpl_model: str | None = None,
 ) -> LoadedMotion:
     """Return the motion in a file, with the axis that is up in it.
 
@@ -149,6 +150,7 @@ def read_motion(
         up: which axis is up, in place of what the file or custom says.
         figure_up: which axis is up in the skeleton's file; holds where the motion does not tell.
         by_custom: whether what is usual for such files holds where nothing tells.
+        smpl_model: file of the model, for parameters of the SMPL family.
     """
     form = find_format(name)
     notes: list[Note] = []
@@ -163,7 +165,9 @@ def read_motion(
         if needs_skeleton:
             figure = load_skeleton(find_skeleton_beside(name))
         unstated = form is not None and form.length_unit is None
-        motion = load_motion(name, figure, length_unit="auto" if unstated else None)
+        motion = load_motion(
+            name, figure, length_unit="auto" if unstated else None, smpl_model=smpl_model
+        )
     known = motion.up_axis if up is None else check_up_axis(up)
     if known is None and by_custom:
         known = find_motion_up(replace(motion, source=name))
