@@ -9,7 +9,7 @@ import pytest
 
 import exactik as ik
 from exactik.errors import ExactikError, UnknownNameError
-from exactik.model.shapes import Box, Capsule, HalfSpace, Sphere, fit_capsule, split_box
+from exactik.model.shapes import Capsule, Cuboid, HalfSpace, Sphere, fit_capsule, split_box
 from exactik.spatial import exp_rotation
 from exactik.typing import Array
 
@@ -95,9 +95,9 @@ def test_shapes_that_are_none_are_refused() -> None:
     with pytest.raises(ExactikError, match="radius of a Capsule is 0"):
         Capsule("a", (0, 0, 0), (1, 0, 0), 0.0)
     with pytest.raises(ExactikError, match="expected three lengths > 0"):
-        Box(None, (0, 0, 0), (1, 0, 1))
+        Cuboid(None, (0, 0, 0), (1, 0, 1))
     with pytest.raises(ExactikError, match="is no rotation"):
-        Box(None, (0, 0, 0), (1, 1, 1), np.diag([1.0, 2.0, 1.0]))
+        Cuboid(None, (0, 0, 0), (1, 1, 1), np.diag([1.0, 2.0, 1.0]))
     with pytest.raises(ExactikError, match="normal of a HalfSpace is zero"):
         HalfSpace(None, (0, 0, 0))
     with pytest.raises(ExactikError, match="start of a Capsule has shape"):

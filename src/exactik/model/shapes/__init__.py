@@ -2,8 +2,8 @@
 
 from exactik.model.shapes._fit import fit_capsule, fit_shapes
 from exactik.model.shapes._shape import (
-    Box,
     Capsule,
+    Cuboid,
     HalfSpace,
     LazyShapes,
     Shape,
@@ -13,8 +13,8 @@ from exactik.model.shapes._shape import (
 )
 
 __all__ = [
-    "Box",
     "Capsule",
+    "Cuboid",
     "HalfSpace",
     "LazyShapes",
     "Shape",

@@ -73,7 +73,7 @@ class Sphere(Capsule):
 
 
 @dataclass(frozen=True, eq=False)
-class Box(Shape):
+class Cuboid(Shape):
     """A box.
 
     Attributes:
@@ -91,9 +91,9 @@ class Box(Shape):
         super().__post_init__()
         R = np.asarray(self.rotation, float)
         if not (np.asarray(self.size, float) > 0.0).all():
-            raise ModelError(f"size of a Box is {self.size}; expected three lengths > 0 [m]")
+            raise ModelError(f"size of a Cuboid is {self.size}; expected three lengths > 0 [m]")
         if np.abs(R.T @ R - np.eye(3)).max() > 1e-6:
-            raise ModelError("rotation of a Box is no rotation; its columns are three unit axes")
+            raise ModelError("rotation of a Cuboid is no rotation; its columns are three unit axes")
 
 
 @dataclass(frozen=True, eq=False)
