@@ -25,7 +25,7 @@ from exactik.model._packing import ancestor_pairs, find_last_dofs
 from exactik.model._pose import Pose
 from exactik.model._speeds import check_speeds
 from exactik.model._structure import find_chains, format_tree, order_parents_first
-from exactik.model.shapes import LazyShapes, Shape, Shapes, fit_shapes
+from exactik.model.shapes import CollisionShape, LazyShapes, Shapes, fit_shapes
 from exactik.model.visuals import LazyVisuals, Visuals, map_visuals
 from exactik.typing import Array, IntArray
 
@@ -291,7 +291,9 @@ class Skeleton(CoordinateSpace):
         """
         return self._copy(masses=scale_masses(self.masses, total))
 
-    def with_shapes(self, shapes: Shapes | LazyShapes | Sequence[Shape] | None) -> Skeleton:
+    def with_shapes(
+        self, shapes: Shapes | LazyShapes | Sequence[CollisionShape] | None
+    ) -> Skeleton:
         """Return the same skeleton that collides with these; None for fitted ones."""
         if shapes is not None and not isinstance(shapes, Shapes | LazyShapes):
             shapes = Shapes(tuple(shapes))

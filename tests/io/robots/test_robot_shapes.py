@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import exactik as ik
-from exactik.model.shapes import Capsule, Shape
+from exactik.model.shapes import Capsule, CollisionShape
 
 URDF = """<robot name="r">
 <link name="base"><collision><origin xyz="0 0 1"/><geometry><sphere radius="0.2"/></geometry>
@@ -34,7 +34,7 @@ MJCF = """<mujoco>
 <contact><exclude body1="a" body2="b"/></contact></mujoco>"""
 
 
-def capsule(shape: Shape) -> Capsule:
+def capsule(shape: CollisionShape) -> Capsule:
     assert isinstance(shape, Capsule)
     return shape
 

@@ -19,7 +19,7 @@ from exactik.io.robots._mjcf_bodies import MjcfModel
 from exactik.io.robots._mjcf_geoms import GeomShape, find_asset_files, list_assets, read_mesh_asset
 from exactik.io.robots._mjcf_geoms import read_shape as read_geom
 from exactik.io.robots._urdf import read_origin
-from exactik.model.shapes import Capsule, Shape, Shapes, Sphere, fit_capsule, split_box
+from exactik.model.shapes import Capsule, CollisionShape, Shapes, Sphere, fit_capsule, split_box
 from exactik.typing import Array
 
 DISC = 0.5  # length over diameter of a cylinder below which it is flatter than a sphere
@@ -31,7 +31,7 @@ class ShapeList:
     def __init__(self, finder: MeshFinder, metres: float):
         """Begin with nothing; `metres` is the length of the file's unit."""
         self.library, self.metres = MeshLibrary(finder), metres
-        self.shapes: list[Shape] = []
+        self.shapes: list[CollisionShape] = []
         self.rounded: dict[str, int] = {}
 
     def add(

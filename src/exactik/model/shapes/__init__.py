@@ -3,10 +3,10 @@
 from exactik.model.shapes._fit import fit_capsule, fit_shapes
 from exactik.model.shapes._shape import (
     Capsule,
+    CollisionShape,
     Cuboid,
     HalfSpace,
     LazyShapes,
-    Shape,
     Shapes,
     Sphere,
     split_box,
@@ -14,10 +14,10 @@ from exactik.model.shapes._shape import (
 
 __all__ = [
     "Capsule",
+    "CollisionShape",
     "Cuboid",
     "HalfSpace",
     "LazyShapes",
-    "Shape",
     "Shapes",
     "Sphere",
     "fit_capsule",

@@ -18,7 +18,7 @@ MAX_SPLIT = 4  # capsules across a box: thinner boxes would need hundreds
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class CollisionShape:
     """Base of all shapes; places are in the frame of the bone, or in the world without one.
 
     Attributes:
@@ -45,7 +45,7 @@ class Shape:
 
 
 @dataclass(frozen=True, eq=False)
-class Capsule(Shape):
+class Capsule(CollisionShape):
     """All that is within a radius of a segment.
 
     Attributes:
@@ -73,7 +73,7 @@ class Sphere(Capsule):
 
 
 @dataclass(frozen=True, eq=False)
-class Cuboid(Shape):
+class Cuboid(CollisionShape):
     """A box.
 
     Attributes:
@@ -97,7 +97,7 @@ class Cuboid(Shape):
 
 
 @dataclass(frozen=True, eq=False)
-class HalfSpace(Shape):
+class HalfSpace(CollisionShape):
     """All that is behind a plane, such as the floor.
 
     Attributes:
@@ -127,7 +127,7 @@ class Shapes(NamedTuple):
         notes: what they do not say, a sentence each.
     """
 
-    shapes: tuple[Shape, ...] = ()
+    shapes: tuple[CollisionShape, ...] = ()
     left_out: frozenset[frozenset[str]] = frozenset()
     source: str = "given"
     notes: tuple[str, ...] = ()
