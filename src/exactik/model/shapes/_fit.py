@@ -83,7 +83,7 @@ def fit_shapes(
     if len(shapes) > 0:
         return Shapes(tuple(shapes), source="meshes")
     lines = []
-    for k, parent in enumerate(parents.tolist()):
+    for k, parent in enumerate(map(int, parents)):
         length = float(np.linalg.norm(rest_offsets[k]))
         radius = BONE_THICKNESS * length
         if parent < 0 or radius < MIN_RADIUS:
