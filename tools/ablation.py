@@ -217,8 +217,7 @@ def make_subjects() -> Iterator[Subject]:
 
 def list_calibrate_stages() -> list[Stage]:
     """Return the stages of `calibrate`, and its priors."""
-    skeleton, parameters = (f"recordings.calibration.fitting.{name}" for name in MODULES)
-    starts = [f"{module}:COLD_STARTS" for module in (skeleton, parameters)]
+    skeleton, poses = (f"recordings.calibration.fitting.{name}" for name in MODULES)
     return [
         Stage("all stages"),
         Stage("not robust", options={"robust": False}),
@@ -226,11 +225,11 @@ def list_calibrate_stages() -> list[Stage]:
         Stage("without the prior on places", options={"offset_sd": 100.0}),
         Stage("every frame counts", options={"sigma": 0.002}),
         Stage("frames evenly spread", places={f"{skeleton}:choose_diverse_frames": _spread_frames}),
-        Stage("from the neutral pose alone", places=dict.fromkeys(starts, 1)),
+        Stage("from the neutral pose alone", places={f"{poses}:COLD_STARTS": 1}),
     ]
 
 
-MODULES = ("_fit_skeleton", "_fit_parameters")
+MODULES = ("_fit_skeleton", "_poses")
 
 
 def _spread_frames(trials: Any, count: int) -> Any:

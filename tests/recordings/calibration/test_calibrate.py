@@ -15,17 +15,12 @@ from benchmarks.support.hdm05 import BONES
 from exactik.errors import UnknownNameError
 from exactik.recordings.calibration import Calibration, attach_markers, calibrate
 from exactik.recordings.calibration.fitting import (
-    FitFrames,
     align_shapes,
     choose_diverse_frames,
-    compute_normal_equations,
-    make_fit_problem,
     make_scaled_skeleton,
 )
 from exactik.recordings.tracking import follow_frames, make_tracking_problem, solve_frames, track
 from exactik.solvers import Auto
-from tests.support.mechanisms import legs
-from tests.support.models import INNER_JOINTS, chain_of
 from tests.support.subjects import (
     Subject,
     joint_errors,
@@ -82,60 +77,6 @@ def test_kinds_of_scales():
     assert ("l_shin", "r_shin") in symmetric and ("pelvis",) in symmetric
     assert len(whole) == 1 and none == ()
     assert all(len(group) == 1 for group in each)
-
-
-def many_joints() -> ik.Skeleton:
-    """A chain with every kind of joint, constant rotations included, and markers along it."""
-    chain = chain_of(list(INNER_JOINTS.values()))
-    rng = np.random.default_rng(3)
-    names = chain.bone_names
-    marks = {f"M{k}": (names[k], rng.normal(0.0, 0.1, 3)) for k in range(0, len(names), 2)}
-    return chain.with_markers(marks)
-
-
-@pytest.mark.parametrize("make", [ik.human, many_joints, legs])
-@pytest.mark.parametrize("kind", ["bone", "symmetric", "global"])
-def test_derivatives_agree_with_differences(make, kind: str):
-    """∂y/∂a and ∂y/∂d of all markers, at poses and parameters of chance."""
-    skeleton, rng = make(), np.random.default_rng(1)
-    figure = make_scaled_skeleton(skeleton, tuple(skeleton.markers), kind)
-    theta = rng.normal(0.0, 0.1, figure.parameter_count)
-    q = skeleton.integrate(skeleton.neutral(), rng.normal(0.0, 0.4, (3, skeleton.nv)))
-    pose = figure.build(theta).forward(q)
-    groups = len(figure.scale_groups)
-    exact = np.zeros((3, len(figure.marker_names), 3, figure.parameter_count))
-    exact[..., :groups] = figure.scale_jacobian(theta, pose)
-    for m, bone in enumerate(figure.marker_bones):
-        exact[:, m, :, groups + 3 * m : groups + 3 * m + 3] = pose.rotations[:, bone]
-    for i in range(figure.parameter_count):
-        step = np.zeros(figure.parameter_count)
-        step[i] = 1e-6
-        ahead, behind = (figure.build(theta + sign * step).forward(q).markers for sign in (1, -1))
-        assert np.allclose((ahead - behind) / 2e-6, exact[..., i], atol=1e-8)
-
-
-def test_the_reduced_right_side_is_the_gradient_of_the_best_fit(somebody: Subject):
-    """∂/∂θ of the least cost over the poses, limits included, by differences."""
-    figure = make_scaled_skeleton(ik.human(), tuple(ik.human().markers), "symmetric")
-    markers = ik.Markers(somebody.markers.positions[::80], somebody.markers.names, 120.0)
-    asked = FitFrames(markers, "hard", (), robust=False)
-    theta = 0.5 * somebody.theta
-    options = Auto(tolerance=1e-12).options(make_fit_problem(figure, theta, asked).frame_problem)
-
-    def best(at, start):
-        recording = make_fit_problem(figure, at, asked)
-        return recording, solve_frames(recording, options, np.arange(len(start)), start)
-
-    recording, path = best(theta, somebody.q[::80])
-    normal = compute_normal_equations(figure, theta, recording, path.q)
-    rng = np.random.default_rng(2)
-    for _ in range(4):
-        direction = rng.normal(0.0, 1.0, figure.parameter_count)
-        ahead, behind = (
-            best(theta + sign * 1e-5 * direction, path.q)[1].cost.sum() for sign in (1, -1)
-        )
-        slope = (ahead - behind) / 2e-5
-        assert slope == pytest.approx(-float(normal.rhs @ direction), rel=1e-4)
 
 
 # --- frames

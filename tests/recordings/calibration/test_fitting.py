@@ -18,7 +18,6 @@ from exactik.recordings.calibration import (
     find_marker_bones,
 )
 from exactik.recordings.calibration.fitting import (
-    WARM,
     FitFrames,
     Prior,
     ScaledSkeleton,
@@ -26,9 +25,7 @@ from exactik.recordings.calibration.fitting import (
     fit_parameters,
     make_fit_problem,
     make_scaled_skeleton,
-    renew,
 )
-from exactik.recordings.calibration.fitting import _fit_parameters as fitting
 from exactik.recordings.tracking import make_tracking_problem
 from exactik.typing import Array
 from tests.support.chains import make_chain, move_chain
@@ -174,24 +171,54 @@ def test_at_rest_no_step_promises_more():
         assert np.abs((other.theta - answers[0].theta) / sd).max() < 0.1
 
 
-def test_a_step_that_raises_the_sum_is_taken_shorter(monkeypatch: pytest.MonkeyPatch):
-    """Damping grows eightfold until a step helps, and is given up in the end."""
+def test_weights_follow_the_residuals_until_they_settle():
+    """A marker that is off in a tenth of the frames hardly counts there; sizes are as without."""
+    chain = make_chain(3, 4)
+    own = grown(chain, {"b1": 1.1})
+    markers = record(own, 40, noise=0.001)
+    place = np.array(markers.positions)
+    place[::10, 5] += (0.3, 0.0, 0.1)
+    spoilt = fit(chain, Markers(place, markers.names, RATE), frames=40)
+    clean = fit(chain, markers, frames=40)
+    assert (spoilt.fit.solution.weights[::10, 5] < 0.01).all()
+    assert spoilt.scales["b1"] == pytest.approx(clean.scales["b1"], abs=2e-3)
+    assert (clean.fit.solution.weights > 0.3).all()
+    trusting = fit(chain, markers, frames=40, robust=False)
+    assert (trusting.fit.solution.weights == 1.0).all()
+
+
+def test_the_sum_falls_and_poses_are_at_their_best():
+    """From parameters a tenth off: E of the prior's and the markers' part, by their own formula."""
     scaled = scaled_chain()
-    markers = record(scaled.skeleton, 8)
+    markers = record(scaled.skeleton, 24, noise=0.002)
     frames = FitFrames(markers, "hard", (), robust=False)
-    theta = np.full(scaled.parameter_count, 0.02)
-    q = move_chain(scaled.skeleton, 8, bend=0.8)
-    options = WARM.options(make_fit_problem(scaled, theta, frames).frame_problem)
-    _, iterate, _ = renew(scaled, theta, frames, options, q, search=False)
-    P = np.eye(scaled.parameter_count)
-    step = fitting._try_step(scaled, P, 0.001, frames, options, iterate, 1e-3, 1e-9)
-    assert step[0] is not None and step[2] == pytest.approx(1e-3 / 8)
-    assert step[0].objective(0.001, P) < iterate.objective(0.001, P)
-    tried: list[float] = []
-    monkeypatch.setattr(fitting, "_objective", lambda *_: tried.append(1.0) or 1.0)
-    none, _, damping = fitting._try_step(scaled, P, 0.001, frames, options, iterate, 1e-3, 0.0)
-    assert none is None and damping > 1e6
-    assert len(tried) == 1 + 10  # 1e-3 · 8ᵏ reaches a million at the tenth
+    prior = Prior(scale_sd=0.1, offset_sd=np.full(12, 0.03), sigma=0.002)
+    P, q = prior.precision(scaled), move_chain(scaled.skeleton, 24, bend=0.8)
+
+    def objective(theta: Array, poses: Array) -> float:
+        away = scaled.build(theta).forward(poses).markers - markers.positions
+        return 0.5 * float((away**2).sum()) / 0.002**2 + 0.5 * float(theta @ P @ theta)
+
+    start = np.full(scaled.parameter_count, 0.02)
+    answer = fit_from(scaled, start, prior, frames, q)
+    least = objective(answer.theta, answer.solutions.q)
+    assert answer.converged and least < 0.1 * objective(start, q)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        theta = answer.theta + rng.normal(0.0, 1e-3, len(start))
+        step = rng.normal(0.0, 1e-3, (24, scaled.skeleton.nv))
+        assert objective(theta, answer.solutions.q) > least
+        assert objective(answer.theta, scaled.skeleton.integrate(answer.solutions.q, step)) > least
+
+
+def test_a_fit_does_not_depend_on_the_threads():
+    """To the last bit."""
+    chain = make_chain(3, 4)
+    markers = record(grown(chain, {"b1": 1.1}), 70, noise=0.002)
+    one, two = (fit(chain, markers, frames=70, threads=n).fit.solution for n in (1, 2))
+    assert np.array_equal(one.theta, two.theta)
+    assert np.array_equal(one.solutions.q, two.solutions.q)
+    assert np.array_equal(one.covariance, two.covariance)
 
 
 # --- frames

@@ -5,21 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from exactik.model import Bone, Joint, Skeleton
 from exactik.model.motion import Markers
 from exactik.recordings.calibration.fitting import (
-    FitFrames,
     align_shapes,
     choose_diverse_frames,
-    compute_normal_equations,
     compute_robust_weights,
-    make_fit_problem,
-    make_scaled_skeleton,
-    renew,
 )
-from exactik.recordings.tracking import solve_frames
-from exactik.solvers import Auto
-from exactik.typing import Array
 from tests.support.chains import make_chain, move_chain
 
 RATE = 60.0
@@ -91,64 +82,3 @@ def test_markers_far_off_count_less_and_farther_ones_hardly():
     weights = compute_robust_weights(exact)
     assert weights[0, 0] == pytest.approx(1.0) and weights[0, 1] == pytest.approx(0.004, rel=0.01)
     assert not compute_robust_weights(np.full((2, 3), np.nan)).any()
-
-
-@pytest.mark.parametrize(("share", "changes"), [(0.002, False), (0.05, True)])
-def test_weights_have_settled_when_they_change_by_half_a_hundredth(share: float, changes: bool):
-    chain = make_chain(3, 4)
-    scaled = make_scaled_skeleton(chain, tuple(chain.markers), "bone")
-    q = move_chain(chain, 10, bend=0.8)
-    markers = Markers(chain.forward(q).markers, tuple(chain.markers), RATE)
-    weights = np.full((10, 12), 1.0 - share)
-    frames = FitFrames(markers, "hard", (), robust=True, weights=weights)
-    theta = np.zeros(scaled.parameter_count)
-    options = Auto().options(make_fit_problem(scaled, theta, frames).frame_problem)
-    renewed, _, changed = renew(scaled, theta, frames, options, q, search=False)
-    assert changed == changes and renewed.weights == pytest.approx(1.0)
-    plain = frames._replace(robust=False, weights=None)
-    assert not renew(scaled, theta, plain, options, q, search=False)[2]
-
-
-# --- limits
-
-
-def limited(angle: float, side: float) -> tuple[Array, Array]:
-    """Steps of an elbow with limits ± 1 whose markers want it at an angle, and of its shoulder."""
-    joint = Joint.revolute("z", limits=(-1.0, 1.0))
-    bones = [
-        Bone("upper", joint=Joint.revolute("z")),
-        Bone("lower", parent="upper", offset=(0.3, 0, 0), joint=joint),
-    ]
-    markers = {
-        "E": ("upper", (0.3, 0.05, 0)),
-        "H": ("lower", (0.3, 0, 0)),
-        "I": ("lower", (0, 0.1, 0)),
-    }
-    arm = Skeleton.build("arm", bones, markers)
-    free = Skeleton.build(
-        "free",
-        [bones[0], Bone("lower", parent="upper", offset=(0.3, 0, 0), joint=Joint.revolute("z"))],
-        markers,
-    )
-    place = free.forward(np.array([[0.2, angle]])).markers
-    scaled = make_scaled_skeleton(arm, tuple(markers), "bone")
-    frames = FitFrames(
-        Markers(place, tuple(markers), RATE),
-        "hard",
-        (),
-        robust=False,
-    )
-    theta = np.zeros(scaled.parameter_count)
-    problem = make_fit_problem(scaled, theta, frames)
-    options = Auto(tolerance=1e-12).options(problem.frame_problem)
-    q = solve_frames(problem, options, np.array([0]), np.array([[0.2, side]])).q
-    equations = compute_normal_equations(scaled, theta, problem, q)
-    return equations.pose_sensitivity[0], equations.pose_step[0]
-
-
-@pytest.mark.parametrize("side", [-1.0, 1.0])
-def test_a_dof_that_pushes_against_its_limit_takes_no_part(side: float):
-    held, step = limited(1.4 * side, side)
-    assert not held[1].any() and step[1] == 0.0 and held[0].any()
-    free, _ = limited(0.5 * side, 0.5 * side)
-    assert free[1].any() and free[0].any()

@@ -23,15 +23,14 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.compile import jit, jit_forceinline
-from exactik.kernels.tree.couplings import SOURCE
-from exactik.kernels.tree.packed import CUSTOM, NONE
+from exactik.kernels.tree.couplings import find_source
+from exactik.kernels.tree.packed import CUSTOM
 from exactik.spatial import cross, log_vector
 from exactik.typing import Array, IndexArray, IntArray
 
 __all__ = [
     "AccelerationPrior",
     "add_accelerations",
-    "find_source",
     "has_scaled_axes",
     "inverse_square",
     "multiply_accelerations",
@@ -80,15 +79,6 @@ def inverse_square(axes, i):
     """Return 1/|axis i|², 0 for no axis."""
     square = axes[i, 0] * axes[i, 0] + axes[i, 1] * axes[i, 1] + axes[i, 2] * axes[i, 2]
     return 1.0 / square if square > 0.0 else 0.0
-
-
-@jit_forceinline
-def find_source(tree, i):
-    """Return the dof that moves dof i of the joints, −1 if none does."""
-    if tree.driven.shape[0] == 0:
-        return i
-    source = tree.joint_dofs[SOURCE, i]
-    return np.int64(source) if source != NONE else -1
 
 
 @jit

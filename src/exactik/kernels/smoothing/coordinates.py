@@ -21,12 +21,11 @@ import numpy as np
 from exactik.compile import jit
 from exactik.kernels.linear.ltdl import factor, pad_to_lanes
 from exactik.kernels.smoothing.accelerations import (
-    find_source,
     has_scaled_axes,
     inverse_square,
     project,
 )
-from exactik.kernels.tree.couplings import LEVEL, PARENT
+from exactik.kernels.tree.couplings import LEVEL, PARENT, find_source
 
 __all__ = ["factor_frame", "solve_transposed", "solve_unit"]
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik.compile import jit
+from exactik.compile import jit, jit_forceinline
 from exactik.kernels.tree.functions import evaluate_function
 from exactik.kernels.tree.packed import NONE
 
@@ -33,6 +33,7 @@ __all__ = [
     "SOURCE",
     "expand_coordinates",
     "expand_coordinates_batch",
+    "find_source",
     "is_coupled",
     "reduce_gradient",
     "reduce_hessian",
@@ -72,6 +73,15 @@ def find_coordinate(tree, dof):
         else:
             high = middle
     return np.int64(tree.joint_q[low]) + dof - np.int64(tree.joint_v[low])
+
+
+@jit_forceinline
+def find_source(tree, i):
+    """Return the dof that moves dof i of the joints, −1 if none does."""
+    if tree.driven.shape[0] == 0:
+        return i
+    source = tree.joint_dofs[SOURCE, i]
+    return np.int64(source) if source != NONE else -1
 
 
 @jit

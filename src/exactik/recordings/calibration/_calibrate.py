@@ -24,7 +24,7 @@ from exactik.recordings.calibration.mapping import (
     Match,
     propose_mapping,
 )
-from exactik.recordings.tracking import match_markers
+from exactik.recordings.tracking import count_threads, match_markers
 
 MIN_SCALE_SD = 1e-6  # beside a metre, what rounding leaves of a covariance that can be inverted
 UNKNOWN_POINT_SD = 0.1  # [m] of a marker of which only the bone is known: anywhere on it
@@ -96,6 +96,7 @@ def calibrate(
         robust=options.robust,
         limits=options.limits,
         lock=lock,
+        threads=count_threads(options.threads),
         progress=options.progress,
     )
     if options.progress is not None:

@@ -74,4 +74,10 @@ class CalibrateOptions(DofOptions):
         why="A swapped marker would spoil a size.",
         flags="--trust-all",
     )
+    threads: int | None = option(
+        1,
+        "Number of threads; one per processor if None.",
+        more="The result does not depend on it.",
+        why="The caller knows what else runs.",
+    )
     progress: Progress | None = option(None, "Is called with what is done and to do.")

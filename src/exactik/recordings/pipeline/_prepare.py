@@ -71,6 +71,7 @@ def prepare_skeleton(
     progress: Callable[[int, int], object] | None = None,
     limits: str = "hard",
     lock: str | Iterable[str] = (),
+    threads: int | None = 1,
 ) -> PreparedSkeleton:
     """Return a skeleton with the markers of a recording, fitted to its subject.
 
@@ -83,6 +84,7 @@ def prepare_skeleton(
         progress: is called with how much of the fit is done, and how much there is.
         limits: of joints while it is fitted: "hard", "soft" or "off".
         lock: bones or dofs that stay at rest while it is fitted.
+        threads: how many; one per processor if None.
     """
     if not fit and mapping is None and set(markers.names) <= set(skeleton.markers):
         return PreparedSkeleton(skeleton=skeleton)  # names agree: nothing to propose
@@ -107,6 +109,7 @@ def prepare_skeleton(
             scale=fit,
             limits=limits,
             lock=lock,
+            threads=threads,
             progress=progress,
         )
         notes.append(_describe_fit(calibration, Path(markers.source), sizes=fit))

@@ -132,6 +132,7 @@ def _solve_subject(
             progress=_report_as("fitting the figure", request.progress),
             limits=options.limits,
             lock=options.lock,
+            threads=options.threads,
         )
     markers = prepared.rename_markers(aligned.markers)
     if request.window is not None:

@@ -79,7 +79,7 @@ from exactik.recordings.tracking._problem import (
     match_markers,
 )
 from exactik.recordings.tracking._result import Track
-from exactik.recordings.tracking._track import track, track_many
+from exactik.recordings.tracking._track import count_threads, track, track_many
 from exactik.recordings.tracking._track_options import PlainTrackOptions, TrackOptions
 from exactik.recordings.tracking.smoothing import (
     Smoother,
@@ -120,6 +120,7 @@ __all__ = [
     "compute_standard_deviations",
     "compute_step_charges",
     "count_bones_between",
+    "count_threads",
     "cut_gaps",
     "estimate_initial_noise",
     "estimate_noise",

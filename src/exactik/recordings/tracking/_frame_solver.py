@@ -142,7 +142,7 @@ def _solve(
         np.inf,
     )
     count = solve_sequence(
-        problem.skeleton.tree,
+        problem.tree,
         buffers.goals,
         problem.frame_problem.box,
         descent_options,

@@ -24,6 +24,7 @@ from exactik.kernels.recording.frames import (
     FrameTargets,
 )
 from exactik.kernels.recording.sequence import compute_residuals
+from exactik.kernels.tree.packed import Tree
 from exactik.model import Skeleton
 from exactik.model.motion import Markers
 from exactik.problem import Problem
@@ -75,12 +76,14 @@ class TrackingProblem:
         names: of the markers in use, (M,).
         targets: what is asked in each frame.
         rate: frames a second [Hz].
+        scaled_tree: in place of the skeleton's, with the same joints some way apart.
     """
 
     frame_problem: Problem
     names: tuple[str, ...]
     targets: FrameTargets
     rate: float
+    scaled_tree: Tree | None = None
     _local: threading.local = field(default_factory=threading.local)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -94,6 +97,11 @@ class TrackingProblem:
     def skeleton(self) -> Skeleton:
         """The figure."""
         return self.frame_problem.skeleton
+
+    @property
+    def tree(self) -> Tree:
+        """What the kernels follow: the skeleton's, or the one in its place."""
+        return self.skeleton.tree if self.scaled_tree is None else self.scaled_tree
 
     def __len__(self) -> int:
         """Number of frames."""
@@ -135,6 +143,11 @@ class TrackingProblem:
     def with_targets(self, **fields: Array) -> TrackingProblem:
         """Return the same with other fields of `FrameTargets`; buffers are shared."""
         return replace(self, targets=self.targets._replace(**fields))
+
+    def with_figure(self, tree: Tree, points: Array) -> TrackingProblem:
+        """Return the same with other places of joints, and of markers in their bones, (M, 3)."""
+        targets = self.targets._replace(point=np.ascontiguousarray(points[None]))
+        return replace(self, targets=targets, scaled_tree=tree)
 
     def with_wide_loss(self) -> TrackingProblem:
         """Return the same with a robust loss that begins wide, for poses far from their markers."""
@@ -194,7 +207,7 @@ class TrackingProblem:
         frames = np.arange(len(q)) if frames is None else frames
         residual, buffers = np.empty((len(q), len(self.names), 3)), self.buffers
         compute_residuals(
-            self.skeleton.tree, buffers.goals, self.targets, frames, q, residual, buffers.workspace
+            self.tree, buffers.goals, self.targets, frames, q, residual, buffers.workspace
         )
         return residual
 

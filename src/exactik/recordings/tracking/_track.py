@@ -63,7 +63,7 @@ def track(skeleton: Skeleton, markers: Markers, options: TrackOptions) -> Track:
         The motion with its errors, doubts and error bars.
     """
     job = begin_tracking(
-        skeleton, markers, options, _count_threads(options.threads), options.progress
+        skeleton, markers, options, count_threads(options.threads), options.progress
     )
     job = job.on_device(options.device, len(job.segments))
     path = first_pass(job.run, job.settings.starts, job.meter.make_reporter("first pass"))
@@ -93,7 +93,7 @@ def track_many(
     skeletons = [skeleton] * len(recordings) if isinstance(skeleton, Skeleton) else list(skeleton)
     if len(skeletons) != len(recordings):
         raise UsageError(f"{len(skeletons)} skeletons for {len(recordings)} recordings")
-    count = _count_threads(options.threads)
+    count = count_threads(options.threads)
     reporters = _share_progress(options.progress, [len(markers) for markers in recordings])
     jobs: list[TrackingJob | None] = [None] * len(recordings)
     tracks: list[Track | None] = [None] * len(recordings)
@@ -249,7 +249,8 @@ def finish_tracking(job: TrackingJob, path: FrameSolutions) -> Track:
     )
 
 
-def _count_threads(threads: int | None) -> int:
+def count_threads(threads: int | None) -> int:
+    """Return how many threads are asked for: one per processor if None."""
     return (os.cpu_count() or 1) if threads is None else require_count("threads", threads)
 
 

@@ -1,5 +1,6 @@
 """Sizes of bones, places of markers and poses, fitted together to the frames of a recording."""
 
+from exactik.recordings.calibration.fitting._equations import compute_fit_equations
 from exactik.recordings.calibration.fitting._fit_parameters import (
     WARM,
     FitFrames,
@@ -7,7 +8,7 @@ from exactik.recordings.calibration.fitting._fit_parameters import (
     Progress,
     fit_parameters,
     make_fit_problem,
-    renew,
+    resize,
 )
 from exactik.recordings.calibration.fitting._fit_skeleton import SkeletonFit, fit_skeleton
 from exactik.recordings.calibration.fitting._frames import (
@@ -15,7 +16,6 @@ from exactik.recordings.calibration.fitting._frames import (
     align_shapes,
     choose_diverse_frames,
 )
-from exactik.recordings.calibration.fitting._normal_equations import compute_normal_equations
 from exactik.recordings.calibration.fitting._prior import Prior
 from exactik.recordings.calibration.fitting._robust import compute_robust_weights
 from exactik.recordings.calibration.fitting._scaled_skeleton import (
@@ -36,11 +36,11 @@ __all__ = [
     "SkeletonFit",
     "align_shapes",
     "choose_diverse_frames",
-    "compute_normal_equations",
+    "compute_fit_equations",
     "compute_robust_weights",
     "fit_parameters",
     "fit_skeleton",
     "make_fit_problem",
     "make_scaled_skeleton",
-    "renew",
+    "resize",
 ]

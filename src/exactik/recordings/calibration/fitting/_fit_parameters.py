@@ -4,10 +4,11 @@ What is minimised, over the parameters θ and the poses q_t of F frames, is
 
     E = Σ_t (½ Σ_m w_tm |r_tm|² + posture) / σ²  +  ½ θᵀPθ        r = target − y(q, θ)
 
-with P the inverse covariance of the prior of θ: θ = 0 is the skeleton as it was. The poses are kept
-at their best for the θ at hand, by the solver that tracking uses, limits included; steps of θ come
-from `compute_normal_equations`, whose matrix over σ², with P, is the inverse of the covariance of
-θ. The weights w are those of a robust loss (`_robust`), or 1.
+with P the inverse covariance of the prior of θ: θ = 0 is the skeleton as it was. Steps of θ come
+from `compute_fit_equations`, whose matrix over σ², with P, is the inverse of the covariance of θ;
+they are damped along P, in standard deviations of the prior. After each step every pose has a few
+iterations of the solver that tracking uses, limits included, and what is left to gain there is in
+the next equations. The weights w are those of a robust loss (`_robust`), or 1.
 
 Errors of skin markers are not drawn anew in each frame: skin moves in the same way whenever a limb
 does. Unless σ is given, all frames together count as `INDEPENDENT_FRAMES` independent ones;
@@ -19,15 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from exactik.model.motion import Markers
-from exactik.recordings.calibration.fitting._normal_equations import (
-    NormalEquations,
-    compute_normal_equations,
-)
+from exactik.recordings.calibration.fitting._equations import compute_fit_equations
+from exactik.recordings.calibration.fitting._poses import solve_poses
 from exactik.recordings.calibration.fitting._prior import Prior
 from exactik.recordings.calibration.fitting._robust import WEIGHT_TOLERANCE, compute_robust_weights
 from exactik.recordings.calibration.fitting._scaled_skeleton import ScaledSkeleton
@@ -36,10 +36,8 @@ from exactik.recordings.tracking import (
     FrameSolutions,
     TrackingProblem,
     make_tracking_problem,
-    solve_cold_start,
-    solve_frames,
 )
-from exactik.typing import Array
+from exactik.typing import Array, IntArray
 
 Progress = Callable[[int, int], object]
 
@@ -50,15 +48,15 @@ MIN_SIGMA = 2e-4  # [m] no marker is measured better than this
 CONVERGED_REDUCTION = 3e-3
 CONVERGED_RELATIVE_REDUCTION = 1e-6  # the same as a share of E
 MAX_STEPS = 40
-MAX_RESTARTS = 3  # of the steps after convergence, with better poses or other robust weights
-# Of every frame, before the fit and at rest. From the neutral pose alone three frames in fifty
-# of a recording stayed in a wrong pose, 51 mm off instead of 6; twelve take twice as long for no
-# less error on other frames.
-COLD_STARTS = 6
-BETTER_COST_RATIO = 0.99  # below which another pose replaces the one that a frame has
-WARM = replace(DEFAULT_OPTIONS.warm_start, tolerance=1e-6)  # steps take poses to be at their best
-FIRST_DAMPING, MAX_DAMPING = 1e-3, 1e6  # of the diagonal; beyond the second no step helps
-DAMPING_FACTOR, MIN_DAMPING = 8.0, 1e-9
+REWEIGHTING_REDUCTION = 3.0  # of E, promised by a step from which on weights follow the residuals
+WARM = replace(DEFAULT_OPTIONS.warm_start, tolerance=1e-6)
+# Of each pose after a step. With two, poses lag behind and steps of the parameters are refused;
+# with twelve, steps are as many.
+BRIEF = replace(WARM, max_iterations=6)
+FIRST_DAMPING, MIN_DAMPING, MAX_DAMPING = 0.1, 1e-6, 1e6  # of P; beyond the last no step helps
+LEAST_RAISED_DAMPING = 1e-4  # that a refused step is damped by, before it is raised
+DAMPING_GROWTH = 4.0  # at the first refusal, doubled at each one in a row
+LARGEST_DAMPING_FALL = 5.0  # after a step that was as good as promised
 INDEPENDENT_FRAMES = 8  # that all frames together count as, where σ is not given
 
 
@@ -72,6 +70,7 @@ class FitFrames(NamedTuple):
         robust: whether markers that are far off count less.
         weights: that markers have in the frames, (F, M), or None where all have the same.
         progress: called with what is done and to do, or None.
+        threads: how many.
     """
 
     markers: Markers
@@ -80,11 +79,17 @@ class FitFrames(NamedTuple):
     robust: bool
     weights: Array | None = None
     progress: Progress | None = None
+    threads: int = 1
 
     def report_progress(self, span: tuple[float, float], done: float) -> None:
         """Report that a share of the work from span[0] to span[1] of the whole is done."""
         if self.progress is not None:
             self.progress(round(100 * (span[0] + (span[1] - span[0]) * min(done, 1.0))), 100)
+
+    def take(self, rows: IntArray) -> FitFrames:
+        """Return some of the frames."""
+        markers = replace(self.markers, positions=self.markers.positions[rows])
+        return self._replace(markers=markers, weights=None)
 
 
 def make_fit_problem(scaled: ScaledSkeleton, theta: Array, frames: FitFrames) -> TrackingProblem:
@@ -99,44 +104,65 @@ def make_fit_problem(scaled: ScaledSkeleton, theta: Array, frames: FitFrames) ->
     return problem if frames.weights is None else problem.with_targets(confidence=frames.weights)
 
 
+def resize(scaled: ScaledSkeleton, theta: Array, problem: TrackingProblem) -> TrackingProblem:
+    """Return a fit's problem with the figure of other parameters; its skeleton is what it was."""
+    return problem.with_figure(scaled.build_tree(theta), scaled.scaled_points(theta))
+
+
 @dataclass(eq=False)
 class FitSolution:
     """Parameters, and the poses that go with them.
 
     Attributes:
         scaled: which parameters there are.
+        prior: what was assumed of them.
         theta: parameters, (n,).
         problem: of following the frames with the skeleton of these parameters.
         solutions: poses of the frames.
-        sigma: of the markers [m].
-        covariance: of the parameters, (n, n).
-        weights: that the markers have in the frames, 0 to 1, (F, M).
         steps: how many were taken.
         converged: whether the last ones were as small as asked.
     """
 
     scaled: ScaledSkeleton
+    prior: Prior
     theta: Array
     problem: TrackingProblem
     solutions: FrameSolutions
-    sigma: float
-    covariance: Array
-    weights: Array
-    steps: int
-    converged: bool
+    steps: int = 0
+    converged: bool = False
 
+    @property
+    def weights(self) -> Array:
+        """Those that the markers have in the frames, 0 to 1, 0 where one is missing, (F, M)."""
+        confidence, seen = self.problem.targets.confidence, self.problem.seen.astype(float)
+        return seen * confidence if len(confidence) > 0 else seen
 
-class FitIterate(NamedTuple):
-    """One iterate of a fit: parameters, the frames, their poses, and the equations of a step."""
+    @cached_property
+    def sigma(self) -> float:
+        """Of the markers [m]: given, or by the residuals."""
+        return self.prior.sigma or self._estimate_sigma()
 
-    theta: Array
-    problem: TrackingProblem
-    solutions: FrameSolutions
-    equations: NormalEquations
+    @cached_property
+    def covariance(self) -> Array:
+        """Of the parameters, (n, n)."""
+        equations = compute_fit_equations(self.scaled, self.theta, self.problem, self.solutions.q)
+        P = self.prior.precision(self.scaled)
+        return np.array(np.linalg.inv(equations.matrix / self.sigma**2 + P), dtype=float)
 
     def objective(self, sigma: float, P: Array) -> float:
         """Return E."""
-        return _objective(self.solutions, sigma, P, self.theta)
+        return float(self.solutions.cost.sum()) / sigma**2 + 0.5 * float(
+            self.theta @ P @ self.theta
+        )
+
+    def _estimate_sigma(self) -> float:
+        """Return σ [m] by the residuals, the dofs that were fitted, and how often errors repeat."""
+        rows, frames = 3.0 * float(self.weights.sum()), len(self.solutions.q)
+        free = int((~self.problem.frame_problem.locked).sum())
+        redundancy = max(rows - frames * free - self.scaled.parameter_count, rows / 10.0, 1.0)
+        repeats = max(frames / INDEPENDENT_FRAMES, 1.0)
+        cost = float(self.solutions.cost.sum())
+        return max(float(np.sqrt(2.0 * cost / redundancy * repeats)), MIN_SIGMA)
 
 
 def fit_parameters(
@@ -146,7 +172,8 @@ def fit_parameters(
     frames: FitFrames,
     q: Array,
     *,
-    progress_span: tuple[float, float],
+    progress_span: tuple[float, float] = (0.0, 1.0),
+    looseness: float = 1.0,
 ) -> FitSolution:
     """Return the best parameters, from θ and poses q, (F, nq).
 
@@ -157,131 +184,77 @@ def fit_parameters(
         frames: what is to be followed.
         q: poses to start from, (F, nq).
         progress_span: the share of all work that this is, from and to.
+        looseness: times as much as usual may be left to gain.
     """
-    P = prior.precision(scaled)
-    options = WARM.options(make_fit_problem(scaled, theta, frames).frame_problem)
-    frames, iterate, _ = renew(scaled, theta, frames, options, q, search=False)
-    damping, steps, restarts, converged = FIRST_DAMPING, 0, 0, False
-    while steps < MAX_STEPS:
-        sigma = prior.sigma or _estimate_sigma(iterate, scaled.parameter_count)
-        small = CONVERGED_REDUCTION + CONVERGED_RELATIVE_REDUCTION * iterate.objective(sigma, P)
-        better, predicted, damping = _try_step(
-            scaled, P, sigma, frames, options, iterate, damping, small
-        )
-        steps += better is not None
-        iterate = better or iterate
-        frames.report_progress(progress_span, steps / MAX_STEPS)
-        converged = better is None or predicted < small
-        # With the figure at rest, better poses may be found, and outliers stand out better.
-        if converged:
-            frames, iterate, changed = renew(
-                scaled, iterate.theta, frames, options, iterate.solutions.q, search=True
-            )
-            if not changed or restarts == MAX_RESTARTS:
-                break
-            restarts += 1
-            damping = min(damping, FIRST_DAMPING)
-    sigma = prior.sigma or _estimate_sigma(iterate, scaled.parameter_count)
-    frames.report_progress(progress_span, 1.0)
-    return FitSolution(
-        scaled=scaled,
-        theta=iterate.theta,
-        problem=iterate.problem,
-        solutions=iterate.solutions,
-        sigma=sigma,
-        covariance=np.array(np.linalg.inv(iterate.equations.matrix / sigma**2 + P), dtype=float),
-        weights=_weights_of(iterate.problem),
-        steps=steps,
-        converged=converged,
-    )
-
-
-def renew(
-    scaled: ScaledSkeleton,
-    theta: Array,
-    frames: FitFrames,
-    options: Array,
-    q: Array,
-    *,
-    search: bool,
-) -> tuple[FitFrames, FitIterate, bool]:
-    """Return frames with new robust weights and their iterate at θ, and whether anything changed.
-
-    Args:
-        scaled: which parameters there are.
-        theta: parameters.
-        frames: with the weights that they have.
-        options: of the descents.
-        q: poses to start from, (F, nq).
-        search: whether to look for better poses from cold starts.
-    """
-    problem, every, changed = make_fit_problem(scaled, theta, frames), np.arange(len(q)), False
-    solutions = solve_frames(problem, options, every, q)
-    if search:
-        anew = solve_cold_start(problem, options, every, COLD_STARTS)
-        better = np.flatnonzero(anew.cost < BETTER_COST_RATIO * solutions.cost)
-        solutions.put(better, anew.take(better))
-        changed = len(better) > 0
+    problem = resize(scaled, theta, make_fit_problem(scaled, np.zeros(len(theta)), frames))
+    P, options = prior.precision(scaled), BRIEF.options(problem.frame_problem)
+    solutions = solve_poses(problem, options, q, frames.threads)
+    at = FitSolution(scaled, prior, theta, problem, solutions)
     if frames.robust:
-        distances = np.linalg.norm(problem.residuals(solutions.q), axis=2)
-        weights = compute_robust_weights(distances)
-        change = np.abs(weights - _weights_of(problem))[problem.seen]
-        changed |= change.size > 0 and float(change.mean()) > WEIGHT_TOLERANCE
-        frames = frames._replace(weights=weights)
-        problem = make_fit_problem(scaled, theta, frames)
-        solutions = solve_frames(problem, options, every, solutions.q)
-    equations = compute_normal_equations(scaled, theta, problem, solutions.q)
-    return frames, FitIterate(theta, problem, solutions, equations), changed
+        at = _reweigh(at, options, frames.threads) or at
+    damping = FIRST_DAMPING
+    while at.steps < MAX_STEPS and not at.converged:
+        E = at.objective(at.sigma, P)
+        small = looseness * (CONVERGED_REDUCTION + CONVERGED_RELATIVE_REDUCTION * E)
+        step, promised, damping = _try_step(at, P, damping, small, options, frames.threads)
+        steps, at, weighed = at.steps + 1, step or at, None
+        converged = step is None or promised < small
+        if frames.robust and (converged or promised < REWEIGHTING_REDUCTION):
+            weighed = _reweigh(at, options, frames.threads)
+        at = replace(weighed or at, steps=steps, converged=converged and weighed is None)
+        frames.report_progress(progress_span, steps / MAX_STEPS)
+    frames.report_progress(progress_span, 1.0)
+    return at
+
+
+def finish(solution: FitSolution, frames: FitFrames) -> FitSolution:
+    """Return the same with the skeleton of its parameters, its poses at their best."""
+    problem = make_fit_problem(
+        solution.scaled, solution.theta, frames._replace(weights=solution.weights)
+    )
+    options = WARM.options(problem.frame_problem)
+    solutions = solve_poses(problem, options, solution.solutions.q, frames.threads)
+    return replace(solution, problem=problem, solutions=solutions)
 
 
 def _try_step(
-    scaled: ScaledSkeleton,
-    P: Array,
-    sigma: float,
-    frames: FitFrames,
-    options: Array,
-    iterate: FitIterate,
-    damping: float,
-    small: float,
-) -> tuple[FitIterate | None, float, float]:
-    """Return the next iterate, None if none is better; its predicted reduction; the damping."""
-    objective = iterate.objective(sigma, P)
-    equations = iterate.equations
-    matrix = equations.matrix + sigma**2 * P
-    rhs = equations.rhs - sigma**2 * (P @ iterate.theta)
-    predicted = np.inf
-    while damping < MAX_DAMPING and predicted > small:
-        step = np.linalg.solve(matrix + damping * np.diag(np.diag(matrix)), rhs)
-        predicted = float(step @ rhs) / sigma**2
-        theta = iterate.theta + step
-        pose_step = equations.pose_step - equations.pose_sensitivity @ step
-        problem = make_fit_problem(scaled, theta, frames)
-        starts = iterate.problem.skeleton.integrate(iterate.solutions.q, pose_step)
-        solutions = solve_frames(problem, options, np.arange(len(starts)), starts)
-        if _objective(solutions, sigma, P, theta) < objective:
-            next_equations = compute_normal_equations(scaled, theta, problem, solutions.q)
-            better = FitIterate(theta, problem, solutions, next_equations)
-            return better, predicted, max(damping / DAMPING_FACTOR, MIN_DAMPING)
-        damping *= DAMPING_FACTOR
-    return None, predicted, damping
+    at: FitSolution, P: Array, damping: float, small: float, options: Array, threads: int
+) -> tuple[FitSolution | None, float, float]:
+    """Return the next iterate, None if none is better; its promised reduction; the damping."""
+    sigma, E = at.sigma, at.objective(at.sigma, P)
+    equations = compute_fit_equations(
+        at.scaled, at.theta, at.problem, at.solutions.q, threads=threads
+    )
+    matrix = equations.matrix / sigma**2 + P
+    rhs = equations.rhs / sigma**2 - P @ at.theta
+    promised, growth = np.inf, DAMPING_GROWTH
+    while damping < MAX_DAMPING:
+        step = np.linalg.solve(matrix + damping * P, rhs)
+        promised = float(step @ rhs - 0.5 * step @ matrix @ step)
+        promised += 0.5 * equations.pose_reduction / sigma**2
+        if promised < 0.5 * small:
+            break
+        problem = resize(at.scaled, at.theta + step, at.problem)
+        solutions = solve_poses(problem, options, at.solutions.q, threads)
+        better = replace(at, theta=at.theta + step, problem=problem, solutions=solutions)
+        gain = E - better.objective(sigma, P)
+        if gain > 0.0:
+            fall = max(
+                1.0 / LARGEST_DAMPING_FALL, 1.0 - (2.0 * min(gain / promised, 1.0) - 1.0) ** 3
+            )
+            return better, promised, max(damping * fall, MIN_DAMPING)
+        damping = max(damping, LEAST_RAISED_DAMPING) * growth
+        growth *= 2.0
+    return None, promised, damping
 
 
-def _objective(solutions: FrameSolutions, sigma: float, P: Array, theta: Array) -> float:
-    return float(solutions.cost.sum()) / sigma**2 + 0.5 * float(theta @ P @ theta)
-
-
-def _weights_of(problem: TrackingProblem) -> Array:
-    """Return the weight of each marker in each frame, 0 where it is missing, (F, M)."""
-    confidence = problem.targets.confidence
-    seen = problem.seen.astype(float)
-    return seen * confidence if len(confidence) > 0 else seen
-
-
-def _estimate_sigma(iterate: FitIterate, parameter_count: int) -> float:
-    """Return σ [m] from the residuals, the dofs that were fitted, and how often errors repeat."""
-    problem, solutions = iterate.problem, iterate.solutions
-    rows = 3.0 * float(_weights_of(problem).sum())
-    free = int((~problem.frame_problem.locked).sum())
-    redundancy = max(rows - len(solutions.q) * free - parameter_count, rows / 10.0, 1.0)
-    repeats = max(len(solutions.q) / INDEPENDENT_FRAMES, 1.0)
-    return max(float(np.sqrt(2.0 * solutions.cost.sum() / redundancy * repeats)), MIN_SIGMA)
+def _reweigh(at: FitSolution, options: Array, threads: int) -> FitSolution | None:
+    """Return the same with robust weights of its residuals; None if these have settled."""
+    distances = np.linalg.norm(at.problem.residuals(at.solutions.q), axis=2)
+    weights = compute_robust_weights(distances)
+    change = np.abs(weights - at.weights)[at.problem.seen]
+    if change.size == 0 or float(change.mean()) < WEIGHT_TOLERANCE:
+        return None
+    problem = at.problem.with_targets(confidence=weights)
+    solutions = solve_poses(problem, options, at.solutions.q, threads)
+    return replace(at, problem=problem, solutions=solutions)

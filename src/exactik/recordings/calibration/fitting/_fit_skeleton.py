@@ -1,4 +1,4 @@
-"""A skeleton fitted to a subject's trials: from rough to fine."""
+"""A skeleton fitted to a subject's trials: from rough to fine, and from few frames to all."""
 
 from __future__ import annotations
 
@@ -11,30 +11,47 @@ import numpy as np
 from exactik.model import Skeleton
 from exactik.model.motion import Markers
 from exactik.recordings.calibration.fitting._fit_parameters import (
-    COLD_STARTS,
     FitFrames,
     FitSolution,
     Progress,
+    finish,
     fit_parameters,
     make_fit_problem,
+    resize,
 )
 from exactik.recordings.calibration.fitting._frames import (
     ChosenFrames,
     choose_diverse_frames,
 )
+from exactik.recordings.calibration.fitting._poses import (
+    BETTER_COST_RATIO,
+    improve_from_neighbours,
+    replace_poses,
+    solve_between,
+    solve_from_nothing,
+    solve_poses,
+)
 from exactik.recordings.calibration.fitting._prior import Prior
-from exactik.recordings.calibration.fitting._scaled_skeleton import make_scaled_skeleton
+from exactik.recordings.calibration.fitting._scaled_skeleton import (
+    ScaledSkeleton,
+    make_scaled_skeleton,
+)
 from exactik.recordings.tracking import (
     DEFAULT_OPTIONS,
+    FrameSolutions,
+    TrackingProblem,
     match_markers,
-    solve_cold_start,
-    solve_frames,
 )
 from exactik.typing import Array, IntArray
 
 # Descents from afar. With tracking's 1e-3, of poses that are solved on, the figure begins to take a
 # shape that fits others less: 7.5 instead of 7.3 mm on the rest of a take of HDM05.
 FROM_AFAR = replace(DEFAULT_OPTIONS.cold_start, tolerance=1e-4)
+# Every fifth frame, and so many at least, are fitted before the others: steps take a fifth of the
+# time, and poses of a figure of the right size are quick to find.
+FEW_STRIDE, LEAST_FEW = 5, 30
+LOOSE, ROUGH = 3.0, 30.0  # times as much as usual may be left to gain, of few frames and one scale
+NEIGHBOUR_ROUNDS = 2  # of poses that spread from frame to frame
 
 
 class SkeletonFit(NamedTuple):
@@ -69,11 +86,14 @@ def fit_skeleton(
     robust: bool,
     limits: str = "hard",
     lock: Sequence[str] = (),
+    threads: int = 1,
     progress: Progress | None = None,
 ) -> SkeletonFit:
     """Return the skeleton that fits the most different frames of a subject's trials.
 
-    First poses alone, then one scale for all bones with them, then everything.
+    First poses of some frames from nothing, then one scale for all bones with them, then all
+    parameters; poses from nothing again, and the fit once more if they are better. From these
+    frames poses spread to all others, and the fit is done with all.
 
     Args:
         skeleton: as it is.
@@ -86,24 +106,83 @@ def fit_skeleton(
         robust: whether markers that are far off count less.
         limits: "hard", "soft" or "off".
         lock: bones or dofs that stay where they are.
+        threads: how many; the result does not depend on it.
         progress: is called with what is done and to do.
     """
     chosen = choose_diverse_frames(trials, frames)
     names = tuple(match_markers(skeleton, chosen.markers).values())
-    fit_frames = FitFrames(chosen.markers, limits, tuple(lock), robust, progress=progress)
+    asked = FitFrames(chosen.markers, limits, tuple(lock), robust, None, progress, threads)
     scaled = make_scaled_skeleton(skeleton, names, kind, fixed)
-    uniform = make_scaled_skeleton(skeleton, names, "none" if kind == "none" else "global", names)
-    before = make_fit_problem(scaled, np.zeros(scaled.parameter_count), fit_frames)
-    from_afar, every = FROM_AFAR.options(before.frame_problem), np.arange(len(chosen.frames))
-    q = solve_cold_start(before, from_afar, every, COLD_STARTS).q
-    fit_frames.report_progress((0.0, 0.2), 1.0)
-    theta = np.zeros(scaled.parameter_count)
-    if uniform.parameter_count > 0:
-        # Quadratic: markers that have yet to find their places are no outliers.
-        first = fit_frames._replace(robust=False)
-        rough = fit_parameters(uniform, np.zeros(1), prior, first, q, progress_span=(0.2, 0.4))
-        theta[: len(scaled.scale_groups)], q = rough.theta[0], rough.solutions.q
-    solution = fit_parameters(scaled, theta, prior, fit_frames, q, progress_span=(0.4, 1.0))
-    old = solve_frames(before, from_afar, every, solution.solutions.q)
+    before = make_fit_problem(scaled, np.zeros(scaled.parameter_count), asked)
+    rows = _choose_few(len(chosen.frames))
+    fit = _fit_few(scaled, prior, asked.take(rows))
+    if len(rows) < len(chosen.frames):
+        from_afar = FROM_AFAR.options(before.frame_problem)
+        every = resize(scaled, fit.theta, before)
+        poses = solve_between(every, from_afar, rows, fit.solutions.q, threads)
+        _spread_poses(every, poses, threads)
+        fit = _fit(fit, asked, poses.q, (0.5, 0.8))
+    if _spread_poses(fit.problem, fit.solutions, threads):
+        fit = _fit(fit, asked, fit.solutions.q, (0.8, 1.0))
+    asked.report_progress((0.8, 1.0), 1.0)
+    solution = finish(fit, asked)
+    options = FROM_AFAR.options(before.frame_problem)
+    old = solve_poses(before, options, solution.solutions.q, threads)
     errors_before = np.linalg.norm(before.residuals(old.q), axis=2)
     return SkeletonFit(solution=solution, prior=prior, chosen=chosen, errors_before=errors_before)
+
+
+def _choose_few(count: int) -> IntArray:
+    """Return the frames to begin with."""
+    return np.arange(0, count, max(min(FEW_STRIDE, count // LEAST_FEW), 1))
+
+
+def _fit_few(scaled: ScaledSkeleton, prior: Prior, asked: FitFrames) -> FitSolution:
+    """Return a fit to frames of which nothing is known."""
+    theta, names = np.zeros(scaled.parameter_count), scaled.marker_names
+    problem = make_fit_problem(scaled, theta, asked)
+    from_afar = FROM_AFAR.options(problem.frame_problem)
+    q = solve_from_nothing(problem, from_afar, asked.threads).q
+    asked.report_progress((0.0, 0.1), 1.0)
+    if len(scaled.scale_groups) > 0:
+        uniform = make_scaled_skeleton(scaled.skeleton, names, "global", names)
+        # Quadratic: markers that have yet to find their places are no outliers.
+        first = asked._replace(robust=False)
+        rough = fit_parameters(
+            uniform, np.zeros(1), prior, first, q, progress_span=(0.1, 0.2), looseness=ROUGH
+        )
+        theta[: len(scaled.scale_groups)], q = rough.theta[0], rough.solutions.q
+    fit = fit_parameters(scaled, theta, prior, asked, q, progress_span=(0.2, 0.4), looseness=LOOSE)
+    anew = solve_from_nothing(fit.problem, from_afar, asked.threads)
+    if replace_poses(fit.solutions, anew, BETTER_COST_RATIO):
+        fit = _fit(fit, asked, fit.solutions.q, (0.4, 0.5), LOOSE)
+    return fit
+
+
+def _fit(
+    fit: FitSolution,
+    asked: FitFrames,
+    q: Array,
+    progress_span: tuple[float, float],
+    looseness: float = 1.0,
+) -> FitSolution:
+    """Return a fit continued from other poses."""
+    return fit_parameters(
+        fit.scaled,
+        fit.theta,
+        fit.prior,
+        asked,
+        q,
+        progress_span=progress_span,
+        looseness=looseness,
+    )
+
+
+def _spread_poses(problem: TrackingProblem, poses: FrameSolutions, threads: int) -> bool:
+    """Replace poses by better ones from frame to frame; whether there were any."""
+    from_afar, changed = FROM_AFAR.options(problem.frame_problem), False
+    for _ in range(NEIGHBOUR_ROUNDS):
+        if not improve_from_neighbours(problem, from_afar, poses, threads):
+            break
+        changed = True
+    return changed

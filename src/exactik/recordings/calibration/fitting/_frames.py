@@ -76,19 +76,49 @@ def choose_diverse_frames(trials: Sequence[Markers], count: int) -> ChosenFrames
     size = len(candidates.frames)
     if size <= count:
         return candidates
-    shapes = align_shapes(candidates.markers.positions).reshape(size, -1)
-    median_shape = np.median(shapes, axis=0)
-    chosen = [int(np.argmin(((shapes - median_shape) ** 2).sum(axis=1)))]
-    distances = np.full(size, np.inf)
+    shapes = align_shapes(candidates.markers.positions)
+    from_median = ((shapes - np.median(shapes, axis=0)) ** 2).sum(axis=(1, 2))
+    chosen = [int(np.argmin(from_median))]
+    nearest = _NearestShapes(shapes)
     equal_part = int(EQUAL_SHARE * count) // len(trials) if len(trials) > 1 else 0
     pools = [np.flatnonzero(candidates.trials == k) for k in range(len(trials))]
     parts = [(pool, min(equal_part, len(pool))) for pool in pools]
     for pool, part in [*parts, (np.arange(size), count)]:
         while len(chosen) < count and np.isin(pool, chosen).sum() < part:
-            distances = np.minimum(distances, _mean_distance(shapes, shapes[chosen[-1]]))
-            distances[chosen] = -1.0  # no frame twice
-            chosen.append(int(pool[np.argmax(distances[pool])]))
+            nearest.add(chosen[-1])
+            chosen.append(int(pool[np.argmax(nearest.distances[pool])]))
     return candidates.take(np.sort(chosen))
+
+
+class _NearestShapes:
+    """How far each shape is from the nearest of those chosen.
+
+    Mean distances of markers fulfil the triangle inequality: a shape that is no more than half as
+    far from its nearest as that is from a new one cannot be nearer to the new one.
+    """
+
+    def __init__(self, shapes: Array):
+        """Take all shapes, (F, M, 3); none is chosen yet."""
+        self.distances = np.full(len(shapes), np.inf)
+        self._shapes = np.ascontiguousarray(np.moveaxis(shapes, 2, 0))
+        self._nearest = np.zeros(len(shapes), dtype=np.int64)
+
+    def add(self, new: int) -> None:
+        """Choose a shape; its own distance becomes −1, so that it is never the farthest."""
+        chosen = np.unique(self._nearest)
+        apart = np.zeros(len(self.distances))
+        apart[chosen] = self._measure(chosen, new)
+        rows = np.flatnonzero(2.0 * self.distances > apart[self._nearest])
+        distances = self._measure(rows, new)
+        nearer = distances < self.distances[rows]
+        self.distances[rows[nearer]] = distances[nearer]
+        self._nearest[rows[nearer]] = new
+        self.distances[new] = -1.0
+
+    def _measure(self, rows: IntArray, reference: int) -> Array:
+        """Return the mean distance of the markers of some shapes from those of one [m]."""
+        squares = ((axis[rows] - axis[reference]) ** 2 for axis in self._shapes)
+        return np.sqrt(sum(squares)).mean(axis=1)
 
 
 def _join_candidates(trials: Sequence[Markers]) -> ChosenFrames:
@@ -121,17 +151,14 @@ def _positions_without_spikes(trial: Markers, rows: IntArray) -> Array:
 
     Only what is around these frames is looked at: a recording may last an hour.
     """
-    around = np.arange(-SPIKE_REACH, SPIKE_REACH + 1)
-    inside = np.clip(rows, SPIKE_REACH, max(len(trial) - 1 - SPIKE_REACH, 0))
     if len(trial) <= 2 * SPIKE_REACH:
         return trial.positions[rows]
-    windows = trial.positions[(inside[:, None] + around).ravel()]
-    spikes = find_spikes(windows, trial.rate)[SPIKE_REACH :: len(around)]
+    around = np.arange(-SPIKE_REACH, SPIKE_REACH + 1)
+    inside = np.clip(rows, SPIKE_REACH, len(trial) - 1 - SPIKE_REACH)
+    if len(rows) * len(around) < len(trial):
+        windows = trial.positions[(inside[:, None] + around).ravel()]
+        spikes = find_spikes(windows, trial.rate)[SPIKE_REACH :: len(around)]
+    else:
+        spikes = find_spikes(trial.positions, trial.rate)[rows]
     spikes &= (inside == rows)[:, None]
     return np.where(spikes[..., None], np.nan, trial.positions[rows])
-
-
-def _mean_distance(shapes: Array, reference: Array) -> Array:
-    """Return the mean distance of the markers of shapes, (F, 3 M), from a reference [m], (F,)."""
-    difference = (shapes - reference).reshape(len(shapes), -1, 3)
-    return np.sqrt((difference**2).sum(axis=2)).mean(axis=1)

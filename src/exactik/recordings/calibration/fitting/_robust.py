@@ -8,7 +8,7 @@ all: poses of one frame recover when an outlier is gone, bones of the wrong leng
            c / r               c < r ≤ g c
            (c / r)(g c / r)²   beyond
 
-The weights are held while a fit comes to rest and are set anew after that.
+The weights are held during a step and are set anew after it, once steps gain little.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MEDIAN_DISTANCE = 1.538  # [standard deviations along each axis] of a normal dis
 MIN_WIDTH = 1e-3  # [m] of c, so that a figure that fits perfectly does not fall out with rounding
 # Largest mean change of the weights at which they are taken to be settled: smaller ones move no
 # parameter by a tenth of its standard deviation.
-WEIGHT_TOLERANCE = 2e-2
+WEIGHT_TOLERANCE = 5e-3
 
 
 def compute_robust_weights(distances: Array) -> Array:

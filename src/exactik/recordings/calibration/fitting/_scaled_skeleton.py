@@ -29,7 +29,8 @@ import numpy as np
 
 from exactik.anatomy import find_partners
 from exactik.errors import UsageError
-from exactik.model import Bone, Pose, Skeleton
+from exactik.kernels.tree.packed import Tree
+from exactik.model import Bone, Skeleton
 from exactik.typing import Array, BoolArray, IntArray
 
 SCALE_KINDS = ("bone", "symmetric", "global")
@@ -110,6 +111,16 @@ class ScaledSkeleton:
         scaled = skeleton.with_bones(bones, markers)
         return scaled if len(T_new_old) == 0 else scaled.with_attachments_mapped(T_new_old)
 
+    def build_tree(self, theta: Array) -> Tree:
+        """Return the packed tree of the skeleton of these parameters."""
+        if self.grows_shifts.any():
+            return self.build(theta).tree
+        tree, parents = self.skeleton.tree, self.skeleton.parents
+        factor = np.where(parents < 0, 1.0, self.bone_scales(theta)[parents])
+        offset = tree.offset.copy()
+        offset[1:] *= factor[:, None]
+        return tree._replace(offset=offset)
+
     def _attachment_scales(self, scale: Array) -> list[float]:
         """Return how masses and meshes on every bone grow, for scales of bones (n_bones,)."""
         grown = scale.tolist()
@@ -119,45 +130,9 @@ class ScaledSkeleton:
         return grown
 
     @cached_property
-    def vectors_to_markers(self) -> Array:
-        """v, from each bone towards each marker, in the bone's frame [m], (n_bones, M, 3).
-
-        0 where it changes with the pose, see `shifted_markers`.
-        """
-        skeleton = self.skeleton
-        vectors = np.zeros((len(skeleton.bones), len(self.marker_names), 3))
-        for m, k in enumerate(self.marker_bones.tolist()):
-            vectors[k, m] = self.marker_points[m]
-            while (parent := int(skeleton.parents[k])) >= 0:
-                if not _has_scaled_shifts(skeleton.bones[k]):
-                    vectors[parent, m] = skeleton.bones[k].offset
-                k = parent
-        return vectors
-
-    @cached_property
-    def shifted_markers(self) -> dict[int, BoolArray]:
-        """Bones whose joint's shifts are scaled → which markers they carry, (M,)."""
-        skeleton, carried = self.skeleton, {}
-        for m, k in enumerate(self.marker_bones.tolist()):
-            while k >= 0:
-                if _has_scaled_shifts(skeleton.bones[k]):
-                    carried.setdefault(k, np.zeros(len(self.marker_names), dtype=bool))[m] = True
-                k = int(skeleton.parents[k])
-        return carried
-
-    def scale_jacobian(self, theta: Array, pose: Pose) -> Array:
-        """Return ∂y/∂a in the world [m], (F, M, 3, groups), at poses (F,) of the scaled figure."""
-        scale, R_world_bone = self.bone_scales(theta), pose.rotations
-        out = np.zeros((len(R_world_bone), len(self.marker_names), 3, len(self.scale_groups)))
-        for k in np.flatnonzero((self.bone_groups >= 0) & self.vectors_to_markers.any(axis=(1, 2))):
-            scaled = scale[k] * self.vectors_to_markers[k]
-            out[..., self.bone_groups[k]] += np.einsum("fij,mj->fmi", R_world_bone[:, k], scaled)
-        for k, carried in self.shifted_markers.items():
-            parent = int(self.skeleton.parents[k])
-            if self.bone_groups[parent] >= 0:
-                away = pose.positions[:, k] - pose.positions[:, parent]
-                out[:, carried, :, self.bone_groups[parent]] += away[None]
-        return out
+    def grows_shifts(self) -> BoolArray:
+        """Whether a bone's joint shifts it by lengths of its parent, (n_bones,)."""
+        return np.array([_has_scaled_shifts(bone) for bone in self.skeleton.bones])
 
 
 def _has_scaled_shifts(bone: Bone) -> bool:
