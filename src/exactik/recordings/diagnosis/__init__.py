@@ -19,6 +19,7 @@ from exactik.recordings.diagnosis._thresholds import THRESHOLDS, Threshold
 from exactik.recordings.diagnosis._verdict import (
     EXIT_CODES,
     GRADE_WORDS,
+    Diagnosis,
     RecordingVerdict,
     diagnose,
     judge_findings,
@@ -36,6 +37,7 @@ __all__ = [
     "GRADE_WORDS",
     "STRETCHES",
     "THRESHOLDS",
+    "Diagnosis",
     "Evidence",
     "Finding",
     "LimbFacts",

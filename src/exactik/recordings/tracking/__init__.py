@@ -44,6 +44,7 @@ from exactik.recordings.tracking._frame_solver import (
 from exactik.recordings.tracking._gaps import (
     FramePostures,
     combine_postures,
+    compute_lost_share,
     compute_marker_information,
     make_postures,
     solve_gap_frames,
@@ -78,6 +79,13 @@ from exactik.recordings.tracking._problem import (
     make_tracking_problem,
     match_markers,
 )
+from exactik.recordings.tracking._quality import (
+    GRAVITY,
+    Quality,
+    QualityArray,
+    find_joint_quality,
+    raise_quality,
+)
 from exactik.recordings.tracking._result import Track
 from exactik.recordings.tracking._track import track, track_many
 from exactik.recordings.tracking._track_options import PlainTrackOptions, TrackOptions
@@ -91,6 +99,7 @@ from exactik.recordings.tracking.smoothing import (
 __all__ = [
     "COLD_START",
     "DEFAULT_OPTIONS",
+    "GRAVITY",
     "LOSS_KINDS",
     "NEIGHBOUR_RATIO",
     "PROGRESS_SHARES",
@@ -103,6 +112,8 @@ __all__ = [
     "FrameSolutions",
     "PathWindow",
     "PlainTrackOptions",
+    "Quality",
+    "QualityArray",
     "Smoother",
     "Smoothing",
     "Track",
@@ -116,6 +127,7 @@ __all__ = [
     "close_step",
     "combine_postures",
     "compute_combination_deviations",
+    "compute_lost_share",
     "compute_marker_information",
     "compute_standard_deviations",
     "compute_step_charges",
@@ -125,6 +137,7 @@ __all__ = [
     "estimate_noise",
     "estimate_white_noise",
     "fill_gaps",
+    "find_joint_quality",
     "find_jumps",
     "find_limbs",
     "find_nearest_equivalents",
@@ -144,6 +157,7 @@ __all__ = [
     "measure_frame_errors",
     "move_rigidly",
     "prepare_markers",
+    "raise_quality",
     "remove_outliers",
     "search_branches",
     "solve_cold_start",
