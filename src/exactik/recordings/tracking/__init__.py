@@ -20,11 +20,16 @@ from exactik.recordings.tracking._continuity import (
     take_better_segments,
 )
 from exactik.recordings.tracking._error_bars import (
+    GRAVITY,
+    Quality,
+    QualityArray,
     are_minima,
     compute_combination_deviations,
     compute_standard_deviations,
     estimate_noise,
+    find_joint_quality,
     measure_frame_errors,
+    raise_quality,
 )
 from exactik.recordings.tracking._first_pass import (
     align_to_markers,
@@ -78,13 +83,6 @@ from exactik.recordings.tracking._problem import (
     join_problems,
     make_tracking_problem,
     match_markers,
-)
-from exactik.recordings.tracking._quality import (
-    GRAVITY,
-    Quality,
-    QualityArray,
-    find_joint_quality,
-    raise_quality,
 )
 from exactik.recordings.tracking._result import Track
 from exactik.recordings.tracking._track import track, track_many

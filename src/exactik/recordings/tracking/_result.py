@@ -25,14 +25,15 @@ from exactik.recordings.angles import (
 )
 from exactik.recordings.tracking._continuity import find_jumping_bones
 from exactik.recordings.tracking._error_bars import (
+    QualityArray,
     are_minima,
     compute_combination_deviations,
     compute_standard_deviations,
+    find_joint_quality,
     measure_frame_errors,
 )
 from exactik.recordings.tracking._options import TrackingOptions
 from exactik.recordings.tracking._problem import TrackingProblem, match_markers
-from exactik.recordings.tracking._quality import QualityArray, find_joint_quality
 from exactik.recordings.tracking.smoothing import Smoothing
 from exactik.typing import Array, BoolArray, IntArray
 
