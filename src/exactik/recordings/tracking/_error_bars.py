@@ -1,4 +1,5 @@
-"""How far to trust a track: noise of the markers, error bars, the quality of values, minima or not."""
+"""How far to trust a track: noise of the markers, error bars, quality of values, minima or not."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
