@@ -1,4 +1,4 @@
-"""Robots by name: from a cache of robot_descriptions or an installed package, nothing is fetched."""
+"""Robots by name: from a cache of robot_descriptions or an installed package, not the network."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def read_skeleton(
     """Return the skeleton in a file, a figure of our own, or a robot by its name.
 
     Args:
-        name: the file; one of "human", "quadruped", "hand" and "octopus"; or as `find_robot` has it.
+        name: the file; "human", "quadruped", "hand" or "octopus"; or as for `find_robot`.
         unit: length unit of the file, in place of what it says.
         up: which axis is up, in place of what is customary.
     """
