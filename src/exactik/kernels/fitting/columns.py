@@ -24,8 +24,6 @@ from exactik.kernels.tree.frames import load_frame, multiply_vector
 from exactik.spatial import cross
 from exactik.typing import Array, IndexArray, IntArray
 
-__all__ = ["FigureColumns", "FitScratch", "add_markers", "write_columns"]
-
 
 class FigureColumns(NamedTuple):
     """Which parameters a figure has, and in which columns they are.

@@ -25,8 +25,6 @@ from exactik.kernels.linear.active_set import copy_free_block, update_active_set
 from exactik.kernels.linear.ltdl import AncestorPattern, factor
 from exactik.kernels.recording.frames import set_frame
 
-__all__ = ["add_fit_equations"]
-
 RELATIVE_RIDGE = 1e-13
 """Of the trace of A, so that dofs of which nothing is known can be eliminated."""
 MIN_RIDGE = 1e-12

@@ -23,17 +23,11 @@ from exactik.typing import Array, IntArray
 
 
 class FitEquations(NamedTuple):
-    """The equations of one step, poses eliminated; n parameters.
+    """The equations of one step, poses eliminated; n parameters."""
 
-    Attributes:
-        matrix: C − ΣBᵀA⁻¹B [m²], (n, n).
-        rhs: c − ΣBᵀA⁻¹h [m²], (n,).
-        pose_reduction: Σ h·A⁻¹h [m²], twice what the poses alone would gain.
-    """
-
-    matrix: Array
-    rhs: Array
-    pose_reduction: float
+    matrix: Array  # C − ΣBᵀA⁻¹B [m²], (n, n)
+    rhs: Array  # c − ΣBᵀA⁻¹h [m²], (n,)
+    pose_reduction: float  # Σ h·A⁻¹h [m²], twice what the poses alone would gain
 
 
 def compute_fit_equations(

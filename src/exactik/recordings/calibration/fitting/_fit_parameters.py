@@ -61,24 +61,14 @@ INDEPENDENT_FRAMES = 8  # that all frames together count as, where σ is not giv
 
 
 class FitFrames(NamedTuple):
-    """The markers of the frames in use, and what poses may do to follow them.
-
-    Attributes:
-        markers: of these frames.
-        limits: "hard", "soft" or "off".
-        lock: bones or dofs that stay where they are.
-        robust: whether markers that are far off count less.
-        weights: that markers have in the frames, (F, M), or None where all have the same.
-        progress: called with what is done and to do, or None.
-        threads: how many.
-    """
+    """The markers of the frames in use, and what poses may do to follow them."""
 
     markers: Markers
-    limits: str
-    lock: tuple[str, ...]
-    robust: bool
-    weights: Array | None = None
-    progress: Progress | None = None
+    limits: str  # "hard", "soft" or "off"
+    lock: tuple[str, ...]  # bones or dofs that stay where they are
+    robust: bool  # whether markers that are far off count less
+    weights: Array | None = None  # of markers in frames, (F, M); None where all have the same
+    progress: Progress | None = None  # called with what is done and to do
     threads: int = 1
 
     def report_progress(self, span: tuple[float, float], done: float) -> None:
@@ -111,25 +101,15 @@ def resize(scaled: ScaledSkeleton, theta: Array, problem: TrackingProblem) -> Tr
 
 @dataclass(eq=False)
 class FitSolution:
-    """Parameters, and the poses that go with them.
+    """Parameters, and the poses that go with them."""
 
-    Attributes:
-        scaled: which parameters there are.
-        prior: what was assumed of them.
-        theta: parameters, (n,).
-        problem: of following the frames with the skeleton of these parameters.
-        solutions: poses of the frames.
-        steps: how many were taken.
-        converged: whether the last ones were as small as asked.
-    """
-
-    scaled: ScaledSkeleton
-    prior: Prior
-    theta: Array
-    problem: TrackingProblem
-    solutions: FrameSolutions
-    steps: int = 0
-    converged: bool = False
+    scaled: ScaledSkeleton  # which parameters there are
+    prior: Prior  # what was assumed of them
+    theta: Array  # their values, (n,)
+    problem: TrackingProblem  # of following the frames with the figure of these values
+    solutions: FrameSolutions  # poses of the frames
+    steps: int = 0  # how many were taken
+    converged: bool = False  # whether the last ones were as small as asked
 
     @property
     def weights(self) -> Array:
