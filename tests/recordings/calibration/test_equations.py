@@ -16,9 +16,9 @@ from exactik.recordings.calibration.fitting import (
     make_scaled_skeleton,
     resize,
 )
-from exactik.recordings.tracking import TrackingProblem, solve_frames
+from exactik.recordings.tracking import FrameSolutions, TrackingProblem, solve_frames
 from exactik.solvers import Auto
-from exactik.typing import Array
+from exactik.typing import Array, BoolArray
 from tests.support.mechanisms import legs
 from tests.support.models import EVERY_JOINT, chain_of, configuration
 
@@ -65,7 +65,7 @@ def differences(figure: ScaledSkeleton, theta: Array, q: Array) -> Array:
 
 
 def dense_system(
-    figure: ScaledSkeleton, theta: Array, q: Array, target: Array, weights: Array, held: Array
+    figure: ScaledSkeleton, theta: Array, q: Array, target: Array, weights: Array, held: BoolArray
 ) -> tuple[Array, Array]:
     """Gauss–Newton's matrix and right-hand side of all poses and parameters together."""
     skeleton, n, (frames, nv) = figure.build(theta), len(theta), (len(q), figure.skeleton.nv)
@@ -142,7 +142,7 @@ def test_the_right_side_is_the_gradient_of_the_best_fit():
     problem = make_fit_problem(figure, np.zeros(len(theta)), asked)
     options = Auto(tolerance=1e-12).options(problem.frame_problem)
 
-    def best(at: Array, start: Array) -> Array:
+    def best(at: Array, start: Array) -> FrameSolutions:
         return solve_frames(resize(figure, at, problem), options, np.arange(3), start)
 
     path = best(theta, q)

@@ -48,7 +48,7 @@ MIN_SIGMA = 2e-4  # [m] no marker is measured better than this
 CONVERGED_REDUCTION = 3e-3
 CONVERGED_RELATIVE_REDUCTION = 1e-6  # the same as a share of E
 MAX_STEPS = 40
-REWEIGHTING_REDUCTION = 3.0  # of E, promised by a step from which on weights follow the residuals
+REWEIGHTING_REDUCTION = 30.0  # of E, promised by a step from which on weights follow the residuals
 WARM = replace(DEFAULT_OPTIONS.warm_start, tolerance=1e-6)
 # Of each pose after a step. With two, poses lag behind and steps of the parameters are refused;
 # with twelve, steps are as many.
@@ -131,9 +131,8 @@ class FitSolution:
 
     def objective(self, sigma: float, P: Array) -> float:
         """Return E."""
-        return float(self.solutions.cost.sum()) / sigma**2 + 0.5 * float(
-            self.theta @ P @ self.theta
-        )
+        prior_cost = 0.5 * float(self.theta @ P @ self.theta)
+        return float(self.solutions.cost.sum()) / sigma**2 + prior_cost
 
     def _estimate_sigma(self) -> float:
         """Return σ [m] by the residuals, the dofs that were fitted, and how often errors repeat."""
@@ -146,14 +145,7 @@ class FitSolution:
 
 
 def fit_parameters(
-    scaled: ScaledSkeleton,
-    theta: Array,
-    prior: Prior,
-    frames: FitFrames,
-    q: Array,
-    *,
-    progress_span: tuple[float, float] = (0.0, 1.0),
-    looseness: float = 1.0,
+    scaled: ScaledSkeleton, theta: Array, prior: Prior, frames: FitFrames, q: Array
 ) -> FitSolution:
     """Return the best parameters, from θ and poses q, (F, nq).
 
@@ -163,15 +155,31 @@ def fit_parameters(
         prior: what is assumed of them.
         frames: what is to be followed.
         q: poses to start from, (F, nq).
-        progress_span: the share of all work that this is, from and to.
-        looseness: times as much as usual may be left to gain.
     """
     problem = resize(scaled, theta, make_fit_problem(scaled, np.zeros(len(theta)), frames))
-    P, options = prior.precision(scaled), BRIEF.options(problem.frame_problem)
-    solutions = solve_poses(problem, options, q, frames.threads)
-    at = FitSolution(scaled, prior, theta, problem, solutions)
+    poses = solve_poses(problem, BRIEF.options(problem.frame_problem), q, frames.threads)
+    return continue_fit(FitSolution(scaled, prior, theta, problem, poses), frames)
+
+
+def continue_fit(
+    at: FitSolution,
+    frames: FitFrames,
+    *,
+    progress_span: tuple[float, float] = (0.0, 1.0),
+    looseness: float = 1.0,
+) -> FitSolution:
+    """Return the best parameters, from others and their poses.
+
+    Args:
+        at: where to start.
+        frames: how to follow them; their weights are those of `at`.
+        progress_span: the share of all work that this is, from and to.
+        looseness: times as much as usual may be left to gain, or change in the weights.
+    """
+    at, P = replace(at, steps=0, converged=False), at.prior.precision(at.scaled)
+    options = BRIEF.options(at.problem.frame_problem)
     if frames.robust:
-        at = _reweigh(at, options, frames.threads) or at
+        at = _reweigh(at, options, frames.threads, WEIGHT_TOLERANCE) or at
     damping = FIRST_DAMPING
     while at.steps < MAX_STEPS and not at.converged:
         E = at.objective(at.sigma, P)
@@ -180,7 +188,7 @@ def fit_parameters(
         steps, at, weighed = at.steps + 1, step or at, None
         converged = step is None or promised < small
         if frames.robust and (converged or promised < REWEIGHTING_REDUCTION):
-            weighed = _reweigh(at, options, frames.threads)
+            weighed = _reweigh(at, options, frames.threads, looseness * WEIGHT_TOLERANCE)
         at = replace(weighed or at, steps=steps, converged=converged and weighed is None)
         frames.report_progress(progress_span, steps / MAX_STEPS)
     frames.report_progress(progress_span, 1.0)
@@ -228,12 +236,12 @@ def _try_step(
     return None, promised, damping
 
 
-def _reweigh(at: FitSolution, options: Array, threads: int) -> FitSolution | None:
+def _reweigh(at: FitSolution, options: Array, threads: int, tolerance: float) -> FitSolution | None:
     """Return the same with robust weights of its residuals; None if these have settled."""
     distances = np.linalg.norm(at.problem.residuals(at.solutions.q), axis=2)
     weights = compute_robust_weights(distances)
     change = np.abs(weights - at.weights)[at.problem.seen]
-    if change.size == 0 or float(change.mean()) < WEIGHT_TOLERANCE:
+    if change.size == 0 or float(change.mean()) < tolerance:
         return None
     problem = at.problem.with_targets(confidence=weights)
     solutions = solve_poses(problem, options, at.solutions.q, threads)

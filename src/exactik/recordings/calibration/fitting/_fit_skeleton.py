@@ -14,8 +14,8 @@ from exactik.recordings.calibration.fitting._fit_parameters import (
     FitFrames,
     FitSolution,
     Progress,
+    continue_fit,
     finish,
-    fit_parameters,
     make_fit_problem,
     resize,
 )
@@ -107,20 +107,19 @@ def fit_skeleton(
     asked = FitFrames(chosen.markers, limits, tuple(lock), robust, None, progress, threads)
     scaled = make_scaled_skeleton(skeleton, names, kind, fixed)
     before = make_fit_problem(scaled, np.zeros(scaled.parameter_count), asked)
-    rows = _choose_few(len(chosen.frames))
-    fit = _fit_few(scaled, prior, asked.take(rows))
+    from_afar, rows = FROM_AFAR.options(before.frame_problem), _choose_few(len(chosen.frames))
+    fit = _fit_few(scaled, prior, before.select(rows), asked)
     if len(rows) < len(chosen.frames):
-        from_afar = FROM_AFAR.options(before.frame_problem)
         every = resize(scaled, fit.theta, before)
         poses = solve_between(every, from_afar, rows, fit.solutions.q, threads)
         _spread_poses(every, poses, threads)
-        fit = _fit(fit, asked, poses.q, (0.5, 0.8))
+        fit = replace(fit, problem=every, solutions=poses)
+        fit = continue_fit(fit, asked, progress_span=(0.5, 0.8))
     if _spread_poses(fit.problem, fit.solutions, threads):
-        fit = _fit(fit, asked, fit.solutions.q, (0.8, 1.0))
+        fit = continue_fit(fit, asked, progress_span=(0.8, 1.0))
     asked.report_progress((0.8, 1.0), 1.0)
     solution = finish(fit, asked)
-    options = FROM_AFAR.options(before.frame_problem)
-    old = solve_poses(before, options, solution.solutions.q, threads)
+    old = solve_poses(before, from_afar, solution.solutions.q, threads)
     errors_before = np.linalg.norm(before.residuals(old.q), axis=2)
     return SkeletonFit(solution=solution, prior=prior, chosen=chosen, errors_before=errors_before)
 
@@ -130,45 +129,31 @@ def _choose_few(count: int) -> IntArray:
     return np.arange(0, count, max(min(FEW_STRIDE, count // LEAST_FEW), 1))
 
 
-def _fit_few(scaled: ScaledSkeleton, prior: Prior, asked: FitFrames) -> FitSolution:
+def _fit_few(
+    scaled: ScaledSkeleton, prior: Prior, problem: TrackingProblem, asked: FitFrames
+) -> FitSolution:
     """Return a fit to frames of which nothing is known."""
     theta, names = np.zeros(scaled.parameter_count), scaled.marker_names
-    problem = make_fit_problem(scaled, theta, asked)
-    from_afar = FROM_AFAR.options(problem.frame_problem)
-    q = solve_from_nothing(problem, from_afar, asked.threads).q
+    from_afar, threads = FROM_AFAR.options(problem.frame_problem), asked.threads
+    poses = solve_from_nothing(problem, from_afar, threads)
     asked.report_progress((0.0, 0.1), 1.0)
     if len(scaled.scale_groups) > 0:
         uniform = make_scaled_skeleton(scaled.skeleton, names, "global", names)
         # Quadratic: markers that have yet to find their places are no outliers.
         first = asked._replace(robust=False)
-        rough = fit_parameters(
-            uniform, np.zeros(1), prior, first, q, progress_span=(0.1, 0.2), looseness=ROUGH
+        rough = continue_fit(
+            FitSolution(uniform, prior, np.zeros(1), problem, poses),
+            first,
+            progress_span=(0.1, 0.2),
+            looseness=ROUGH,
         )
-        theta[: len(scaled.scale_groups)], q = rough.theta[0], rough.solutions.q
-    fit = fit_parameters(scaled, theta, prior, asked, q, progress_span=(0.2, 0.4), looseness=LOOSE)
-    anew = solve_from_nothing(fit.problem, from_afar, asked.threads)
+        theta[: len(scaled.scale_groups)], poses = rough.theta[0], rough.solutions
+    fit = FitSolution(scaled, prior, theta, resize(scaled, theta, problem), poses)
+    fit = continue_fit(fit, asked, progress_span=(0.2, 0.4), looseness=LOOSE)
+    anew = solve_from_nothing(fit.problem, from_afar, threads)
     if replace_poses(fit.solutions, anew, BETTER_COST_RATIO):
-        fit = _fit(fit, asked, fit.solutions.q, (0.4, 0.5), LOOSE)
+        fit = continue_fit(fit, asked, progress_span=(0.4, 0.5), looseness=LOOSE)
     return fit
-
-
-def _fit(
-    fit: FitSolution,
-    asked: FitFrames,
-    q: Array,
-    progress_span: tuple[float, float],
-    looseness: float = 1.0,
-) -> FitSolution:
-    """Return a fit continued from other poses."""
-    return fit_parameters(
-        fit.scaled,
-        fit.theta,
-        fit.prior,
-        asked,
-        q,
-        progress_span=progress_span,
-        looseness=looseness,
-    )
 
 
 def _spread_poses(problem: TrackingProblem, poses: FrameSolutions, threads: int) -> bool:

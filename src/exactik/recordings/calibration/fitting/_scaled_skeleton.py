@@ -29,8 +29,10 @@ import numpy as np
 
 from exactik.anatomy import find_partners
 from exactik.errors import UsageError
+from exactik.kernels.fitting.columns import FigureColumns
 from exactik.kernels.tree.packed import Tree
 from exactik.model import Bone, Skeleton
+from exactik.recordings.calibration.fitting._columns import find_columns
 from exactik.typing import Array, BoolArray, IntArray
 
 SCALE_KINDS = ("bone", "symmetric", "global")
@@ -133,6 +135,17 @@ class ScaledSkeleton:
     def grows_shifts(self) -> BoolArray:
         """Whether a bone's joint shifts it by lengths of its parent, (n_bones,)."""
         return np.array([_has_scaled_shifts(bone) for bone in self.skeleton.bones])
+
+    @cached_property
+    def columns(self) -> FigureColumns:
+        """Where the parameters are in the kernels' matrices, without the levers of the markers."""
+        return find_columns(
+            self.skeleton.tree,
+            self.bone_groups,
+            self.grows_shifts,
+            self.marker_bones,
+            self.movable,
+        )
 
 
 def _has_scaled_shifts(bone: Bone) -> bool:
