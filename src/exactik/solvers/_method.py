@@ -122,7 +122,8 @@ class CompiledMethod(Method):
             options[index] = value
         skeleton = problem.skeleton
         articulated = problem.compiled and skeleton.nv >= MIN_ARTICULATED_DOFS
-        articulated = articulated and len(skeleton.couplings) == 0  # these have whole rows only
+        # These have whole rows only.
+        articulated = articulated and len(skeleton.couplings) == 0 and not problem.template.has_pairs
         if articulated:
             options[LAYOUT] = JOINT_BLOCKS
         return options
