@@ -14,7 +14,6 @@ from exactik.goals._goal import (
 )
 from exactik.goals._orientation import OrientationGoal, PoseGoal
 from exactik.goals._packing import PackedGoals, as_goals, pack_goals
-from exactik.goals._pairs import find_moving_dofs
 from exactik.goals._places import DistanceGoal, LineGoal, PlaneGoal
 from exactik.goals._position import MarkerGoal, PositionGoal
 from exactik.goals._retarget import (
@@ -48,7 +47,6 @@ __all__ = [
     "TermGoal",
     "as_goals",
     "check_new_targets",
-    "find_moving_dofs",
     "pack_batch_targets",
     "pack_goals",
     "require_weight_matrix",

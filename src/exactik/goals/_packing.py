@@ -251,8 +251,10 @@ def _find_others(skeleton: Skeleton, terms: list[Term]) -> IndexArray:
     """Return the frames that the targets of terms are in, (n,); NONE for the world itself."""
     return np.array(
         [
-            NONE if t.relative_to is None
-            else 0 if t.relative_to == WORLD
+            NONE
+            if t.relative_to is None
+            else 0
+            if t.relative_to == WORLD
             else skeleton.bone_index(t.relative_to) + 1
             for t in terms
         ],

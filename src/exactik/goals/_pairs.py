@@ -16,7 +16,9 @@ from exactik.kernels.tree.packed import NONE, Tree
 from exactik.typing import IndexArray, IntArray
 
 
-def pack_pairs(tree: Tree, terms: Terms) -> tuple[IndexArray, IndexArray, AncestorPattern, IndexArray]:
+def pack_pairs(
+    tree: Tree, terms: Terms
+) -> tuple[IndexArray, IndexArray, AncestorPattern, IndexArray]:
     """Return `pair_terms`, `meeting`, `pattern` and `columns` of `Goals`."""
     pairs = np.flatnonzero(terms.other != NONE).astype(np.uint32)
     if len(pairs) == 0:

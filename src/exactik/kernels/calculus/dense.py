@@ -90,9 +90,7 @@ def write_residual_and_jacobian(tree, goals, q, work, r, J):
             write_term_residual(goals.terms, m, work)
         else:
             local_residual(goals.terms, m, work.R, work.p, work.shift, work.e, work.r)
-            local_derivatives(
-                goals.terms, m, work.R, work.shift, work.e, work.r, work.f, D, work.X
-            )
+            local_derivatives(goals.terms, m, work.R, work.shift, work.e, work.r, work.f, D, work.X)
             write_jacobian_rows(tree, goals.free, slope, work.S, frame, work.e, D, row, J)
         for i in range(3):
             r[row + i] = work.r[i]

@@ -21,7 +21,7 @@ from exactik.kernels.calculus.workspace import (
 )
 from exactik.kernels.goals.clouds import add_clouds
 from exactik.kernels.goals.coordinates import add_coordinates
-from exactik.kernels.goals.pairs import add_pair_sums, place_in_world
+from exactik.kernels.goals.pairs import add_pair_sums, is_kept, place_in_world
 from exactik.kernels.goals.sums import (
     EXACT,
     GRADIENT,
@@ -32,7 +32,6 @@ from exactik.kernels.goals.sums import (
     sum_subtrees,
 )
 from exactik.kernels.goals.terms import (
-    DISTANCE,
     add_local_model,
     local_derivatives,
     local_residual,
@@ -62,8 +61,8 @@ def evaluate(tree, goals, q, order, work):
 def evaluate_in_layout(tree, goals, q, order, layout, work):
     """As `evaluate`, with work.H in this layout; work.P too for JOINT_BLOCKS.
 
-    Trees whose dofs follow others, and goals between two bodies, have whole rows only; those of such
-    goals are in work.pair_H.
+    Trees whose dofs follow others, and goals between two bodies, have whole rows only; with such
+    goals these are in work.pair_H.
     """
     cost = begin_evaluation(tree, goals, q, order, work)
     return cost + finish_evaluation(tree, goals, q, order, layout, work)
@@ -98,15 +97,15 @@ def add_pair_terms(goals, order, work):
     width = WRENCH_SIZE if order == GRADIENT else SUMS_SIZE
     for n in range(goals.pair_terms.shape[0]):
         m = np.int64(goals.pair_terms[n])
-        terms = place_in_world(goals.terms, m, work)
         for c in range(width if order > VALUE else 0):
             sums[m, c] = 0.0
-        term_cost = add_term(terms, m, work.no_shift, m, sums, order, work)
-        if term_cost != 0.0 or terms.kind[m] != DISTANCE:
-            cost += term_cost
-            if order > VALUE:
-                A, B = np.int64(terms.frame[m]), np.int64(terms.other[m])
-                add_pair_sums(A, B, np.int64(goals.meeting[m]), m, width, sums, work.sums)
+        if is_kept(goals.terms, m, work):
+            continue
+        terms = place_in_world(goals.terms, m, work)
+        cost += add_term(terms, m, work.no_shift, m, sums, order, work)
+        if order > VALUE:
+            A, B = np.int64(terms.frame[m]), np.int64(terms.other[m])
+            add_pair_sums(A, B, np.int64(goals.meeting[m]), m, width, sums, work.sums)
     return cost
 
 

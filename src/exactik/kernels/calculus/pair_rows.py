@@ -1,8 +1,8 @@
 """Rows of the Hessian where goals couple the branches of two bodies (`goals.pairs`).
 
-With M = 𝓗 + ½Λ of a pair, the momentum p_i = M S_i of dof i on the branch of A, below the bone that
-both hang on, makes all entries of its row: S_j·p_i against dofs of its own branch, which the sums of
-subtrees have already, and
+With M = 𝓗 + ½Λ of a pair, the momentum p_i = M S_i of dof i on the branch of A, below the bone
+that both hang on, makes all entries of its row: S_j·p_i against dofs of its own branch, which the
+sums of subtrees have already, and
 
     H_ij = −S_j · p_i       for every dof j on the path of B
 

@@ -8,8 +8,8 @@ are in the world for a moment, and the term is an ordinary one on its own body A
 Rows of the residual are in the axes Q; those of a POSITION have Q = R_B R_t, so that a plane or a
 line has rows of its own. `other` may be the world, frame 0.
 
-**The rule.** Such a cost f does not change when the world moves as a whole, so that the wrench w and
-the 6×6 matrix 𝓗 of A about the common origin are all there is (docs/maths.md §6):
+**The rule.** Such a cost f does not change when the world moves as a whole, so that the wrench w
+and the 6×6 matrix 𝓗 of A about the common origin are all there is (docs/maths.md §6):
 
     f(ξ_A, ξ_B) = f − w·(ξ_A − ξ_B) + ½ ξ_Aᵀ𝓗ξ_A + ½ ξ_Bᵀ𝓗ξ_B − ξ_Aᵀ(𝓗 − ½Λ)ξ_B ,
     Λ = [[ [τ], [F] ], [ [F], 0 ]]
@@ -24,11 +24,19 @@ import numpy as np
 
 from exactik.compile import jit, jit_forceinline
 from exactik.kernels.goals.sums import SUMS_SIZE, WRENCH_SIZE
-from exactik.kernels.goals.terms import DIRECTION, LOG, POSITION, Terms, local_residual
+from exactik.kernels.goals.terms import (
+    DIRECTION,
+    DISTANCE,
+    LOG,
+    POSITION,
+    Terms,
+    local_residual,
+)
 from exactik.kernels.tree.packed import NONE
 
 __all__ = [
     "add_pair_sums",
+    "is_kept",
     "is_pair",
     "place_in_world",
     "turn_rows",
@@ -80,6 +88,22 @@ def place_in_world(terms, m, work):
         in_cloud=terms.in_cloud,
         row=terms.row,
     )
+
+
+@jit
+def is_kept(terms, m, work):
+    """Whether term m is a bound on a distance that holds, so that it costs nothing."""
+    side = terms.axis[m, 1]
+    if terms.kind[m] != DISTANCE or side == 0.0:
+        return False
+    A, B, square = np.int64(terms.frame[m]), np.int64(terms.other[m]), 0.0
+    for i in range(3):
+        arm = work.p[B, i] - work.p[A, i]
+        for c in range(3):
+            arm += work.R[B, i, c] * terms.target[m, c] - work.R[A, i, c] * terms.point[m, c]
+        square += arm * arm
+    beyond = square - terms.axis[m, 0] * terms.axis[m, 0]
+    return beyond >= 0.0 if side > 0.0 else beyond <= 0.0
 
 
 @jit

@@ -13,8 +13,8 @@ A term sits at a point e of a bone. Turn the bone to exp([ω]) R about e and shi
 | AIM       | d − y           | [y]       | −Π/ρ | ωω as DIRECTION; δδ: −(d bᵀ + b dᵀ + (q·d)Π)/ρ² |
 | DISTANCE  | γ u             | 0         | −Γ   | δδ: γ'(q dᵀ + d qᵀ) + (u·q)(γ''ddᵀ + γ'Π/ρ)     |
 
-with γ = s/ρ and Γ = s'ddᵀ + γΠ, where s(ρ) says how far the point is from where it may be
-(`miss_of_distance`), so that r leads to the nearest place where it may; y = R·axis, u = t − e, ρ = |u|, d = u/ρ, Π = I − ddᵀ, b = Πq, and
+with y = R·axis, u = t − e, ρ = |u|, d = u/ρ, Π = I − ddᵀ, b = Πq, γ = s/ρ, Γ = s'ddᵀ + γΠ, where
+s(ρ) says by how much the distance is missed (`miss_of_distance`), and
 dJ[η] = ½[η] + 2G'(φ·η)[φ]² + G([η][φ] + [φ][η]). A user's own goal supplies the same three things.
 Terms that are measured in another body are in `pairs`.
 
