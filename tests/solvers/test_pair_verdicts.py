@@ -14,7 +14,7 @@ from exactik.lab.check import oracle, random_coordinates, random_pair_goals, ran
 from exactik.typing import Array
 
 SLOPE = 1e-7  # relative; a method measures it over the largest curvature that it has seen
-FLAT = 1e-8  # share of the cost that a turn of 1 rad or a shift of 1 m must take away
+FLAT = 1e-7  # share of the cost that a turn of 1 rad or a shift of 1 m must take away
 
 
 def fork(rng: np.random.Generator) -> ik.Skeleton:
