@@ -15,8 +15,6 @@ from exactik.kernels.calculus.workspace import update_kinematics_noinline
 from exactik.kernels.goals.pairs import write_term_residual
 from exactik.kernels.goals.terms import DISTANCE, LOG, POSITION, violation_of_miss
 
-__all__ = ["are_goals_reached", "compute_term_error", "compute_term_errors"]
-
 
 @jit_forceinline
 def compute_term_error(terms, m, r):

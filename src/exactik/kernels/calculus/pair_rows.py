@@ -27,8 +27,6 @@ from exactik.kernels.linear.vec8 import scale_vec8
 from exactik.kernels.tree.couplings import SOURCE
 from exactik.kernels.tree.packed import NONE
 
-__all__ = ["write_pair_rows"]
-
 
 @jit
 def write_pair_rows(tree, goals, order, work):

@@ -34,15 +34,6 @@ from exactik.kernels.goals.terms import (
 )
 from exactik.kernels.tree.packed import NONE
 
-__all__ = [
-    "add_pair_sums",
-    "is_kept",
-    "is_pair",
-    "place_in_world",
-    "turn_rows",
-    "write_term_residual",
-]
-
 
 @jit_forceinline
 def is_pair(terms, m):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from exactik import model as figures
 from exactik._text import join_names
-from exactik.errors import Advice, FileError
+from exactik.errors import Advice, FileError, UnknownNameError
 from exactik.io import (
     Note,
     choose_unit,
@@ -16,9 +16,11 @@ from exactik.io import (
     describe_markers,
     files_to_write,
     find_format,
+    find_robot,
     find_skeleton_beside,
     find_up_axis,
     inspect_markers,
+    list_robots,
     load_markers,
     load_motion,
     load_skeleton,
@@ -41,21 +43,13 @@ BUILT_IN = ("human", "quadruped", "hand", "octopus")  # what stands for our own 
 
 @dataclass
 class LoadedSkeleton:
-    """The skeleton that is to move.
+    """The skeleton that is to move."""
 
-    Attributes:
-        skeleton: itself.
-        name: file, or that of a figure of our own.
-        up: which axis is up at rest, None if nobody knows.
-        notes: what is to be said about it, a sentence each.
-        record: how it was fitted to a subject, if its file says so.
-    """
-
-    skeleton: Skeleton
-    name: str
-    up: str | None
-    notes: list[str] = field(default_factory=list)
-    record: CalibrationRecord | None = None
+    skeleton: Skeleton  # itself
+    name: str  # file, or that of a figure of our own
+    up: str | None  # which axis is up at rest, None if nobody knows
+    notes: list[str] = field(default_factory=list)  # what is to be said about it, a sentence each
+    record: CalibrationRecord | None = None  # how it was fitted to a subject, if its file says so
 
     @property
     def built_in(self) -> bool:
@@ -65,39 +59,28 @@ class LoadedSkeleton:
 
 @dataclass
 class LoadedMotion:
-    """A motion as read.
+    """A motion as read."""
 
-    Attributes:
-        motion: with the axis that is up, where that is known.
-        notes: what is odd, a sentence each.
-    """
-
-    motion: Motion
-    notes: list[str]
+    motion: Motion  # with the axis that is up, where that is known
+    notes: list[str]  # what is odd, a sentence each
 
 
 @dataclass
 class LoadedRecording:
-    """A recording as read.
+    """A recording as read."""
 
-    Attributes:
-        markers: in the axes of the skeleton.
-        words: what was read, in a line.
-        notes: what is odd and what was done, a sentence each.
-    """
-
-    markers: Markers
-    words: str
-    notes: list[str]
+    markers: Markers  # in the axes of the skeleton
+    words: str  # what was read, in a line
+    notes: list[str]  # what is odd and what was done, a sentence each
 
 
 def read_skeleton(
     name: str, unit: str | float | None = None, up: str | None = None
 ) -> LoadedSkeleton:
-    """Return the skeleton in a file, or a figure of our own.
+    """Return the skeleton in a file, a figure of our own, or a robot by its name.
 
     Args:
-        name: the file, or one of "human", "quadruped", "hand" and "octopus".
+        name: the file; "human", "quadruped", "hand" or "octopus"; or as for `find_robot`.
         unit: length unit of the file, in place of what it says.
         up: which axis is up, in place of what is customary.
     """
@@ -108,10 +91,12 @@ def read_skeleton(
     notes: list[Note] = []
     form, known = find_format(name), readable_suffixes("skeleton")
     if suffix_of(name) not in known and not Path(name).exists():
-        near = get_close_matches(own, BUILT_IN, n=1)
-        hint = f"did you mean {near[0]}? " if len(near) > 0 else ""
-        text = f"no such figure; {hint}Expected {', '.join(BUILT_IN)} or a file ({' '.join(known)})"
-        raise FileError(name, text)
+        try:
+            file = str(find_robot(name))
+        except UnknownNameError:
+            raise FileError(name, _say_what_figures_there_are(own)) from None
+        loaded = read_skeleton(file, unit, up)
+        return replace(loaded, notes=[f"read from {file}", *loaded.notes])
     with collect_warnings(notes, name):
         unstated = form is not None and form.length_unit is None
         skeleton = load_skeleton(name, "auto" if unit is None and unstated else unit)
@@ -120,6 +105,19 @@ def read_skeleton(
     if form is NPZ:
         record = CalibrationRecord.from_metadata(read_npz_metadata(name))
     return LoadedSkeleton(skeleton, name, up_axis, [*notes], record)
+
+
+def _say_what_figures_there_are(name: str) -> str:
+    """Return a sentence for a name that no figure has, with near misses."""
+    robots = list_robots()
+    near = get_close_matches(name, [*BUILT_IN, *robots], n=2)
+    hint = f"did you mean {' or '.join(near)}? " if len(near) > 0 else ""
+    known = " ".join(readable_suffixes("skeleton"))
+    by_name = "" if len(robots) > 0 else " (names of robots: pip install robot_descriptions)"
+    return (
+        f"no such figure; {hint}Expected {', '.join(BUILT_IN)}, a robot by name{by_name} or a file "
+        f"({known})"
+    )
 
 
 def _find_skeleton_up(name: str, skeleton: Skeleton, notes: list[Note]) -> str | None:
@@ -145,7 +143,6 @@ def read_motion(
     """Return the motion in a file, with the axis that is up in it.
 
     Args:
-        name: the file.
         figure: skeleton, for files that hold none; without it one that lies beside the file.
         up: which axis is up, in place of what the file or custom says.
         figure_up: which axis is up in the skeleton's file; holds where the motion does not tell.
@@ -195,7 +192,6 @@ def read_recording(
     """Return the markers in a file, turned to the axes of the skeleton, cut in time.
 
     Args:
-        path: the file.
         skeleton_up: which axis is up for the skeleton; None if nobody knows.
         options: what the user says about the file.
         align: whether to turn it; what `solve_recording` gets stays as it is in the file.
@@ -266,8 +262,6 @@ def write_motion(
     """Write a motion as what its name says; return the files and what is in them, in words.
 
     Args:
-        motion: what to write.
-        path: where.
         angles: columns of MOT and CSV, see `write_csv_motion`. If None, CSV gets joint angles of
             a body alone, and MOT the coordinates too, for these can be read again.
         rotations: columns of CSV, likewise; coordinates if None.
