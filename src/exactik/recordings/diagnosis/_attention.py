@@ -29,10 +29,15 @@ STATUS_JOIN_FRAMES, FIT_JOIN_FRAMES = 2, 4
 """Frames between two segments of the same kind up to which they are one entry; set by hand."""
 
 
-def find_stretches(track: Track) -> list[Finding]:
-    """Return the stretches of a track that deserve a look, the worst first."""
+def find_stretches(track: Track, lost: BoolArray) -> list[Finding]:
+    """Return the stretches of a track that deserve a look, the worst first.
+
+    Args:
+        track: the solved recording.
+        lost: which dofs nothing determines for a while, (T, nv).
+    """
     stretches = [
-        *_find_gaps(track),
+        *_find_gaps(track, lost),
         *_find_poor_fits(track),
         *_find_costs_above_best(track),
         *_find_jumps(track),
@@ -73,12 +78,11 @@ def _make_stretch(
     )
 
 
-def _find_gaps(track: Track) -> Iterator[Finding]:
-    """Yield each segment in which some joints went by their course."""
+def _find_gaps(track: Track, lost: BoolArray) -> Iterator[Finding]:
+    """Yield each segment in which nothing determines some joints."""
     names = np.array(track.skeleton.dof_names)
-    on_course = np.asarray(track.undetermined.any(axis=1))
-    for segment in find_segments(on_course, join=STATUS_JOIN_FRAMES):
-        dofs = track.undetermined[segment.first : segment.last + 1].any(axis=0)
+    for segment in find_segments(np.asarray(lost.any(axis=1)), join=STATUS_JOIN_FRAMES):
+        dofs = lost[segment.first : segment.last + 1].any(axis=0)
         yield _make_stretch(segment, "gap", name_bones(names[dofs].tolist()))
 
 

@@ -13,9 +13,15 @@ from exactik.recordings.diagnosis._attention import find_stretches
 from exactik.recordings.diagnosis._context import MarkerUse, RecordingContext, UpAxis
 from exactik.recordings.diagnosis._figure import measure_stature
 from exactik.recordings.diagnosis._finding import Finding
+from exactik.recordings.diagnosis._influence import MarkerInfluence, measure_influence
 from exactik.recordings.diagnosis._limbs import LimbFacts, find_instrumented_bones, measure_limbs
 from exactik.recordings.diagnosis._swaps import examine_swaps
-from exactik.typing import Array, BoolArray
+from exactik.recordings.tracking import (
+    compute_lost_share,
+    compute_marker_information,
+    compute_standard_deviations,
+)
+from exactik.typing import Array, BoolArray, IntArray
 
 if TYPE_CHECKING:
     from exactik.recordings.tracking import Track
@@ -27,6 +33,7 @@ POSE_STEP = 0.01
 """[statures] rms change of the distances between markers from which two poses differ: 17 mm. Who
 stands still sways and breathes by a third of it; legs in a stride change them by 60 mm and more."""
 POSE_FRAMES = 120  # looked at, spread over the recording
+BARS_PER_SECOND = 15.0  # error bars that are computed: joints turn little in between
 NOT_ON_THE_SUBJECT = ("computed", "object", "other-subject", "never-seen")
 """Codes of markers that nobody would expect on the figure."""
 MIN_SEEN_SHARE = 0.2
@@ -89,14 +96,45 @@ class Evidence:
         return np.isin(self.skeleton.dof_names, self.track.never_determined)
 
     @cached_property
+    def bars(self) -> tuple[Array, IntArray]:
+        """Error bars of poses by themselves, (k, nv), and which of them each frame has, (T,).
+
+        Those of some frames, and wherever a marker comes or goes: in between they change little.
+        """
+        track = self.track
+        seen, count = track.problem.seen, len(track)
+        is_key = np.arange(count) % max(round(track.motion.rate / BARS_PER_SECOND), 1) == 0
+        is_key[1:] |= (seen[1:] != seen[:-1]).any(axis=1)
+        frames = np.flatnonzero(is_key)
+        q, problem = np.array(track.motion.q[frames]), track.problem.select(frames)
+        sd = compute_standard_deviations(problem, q, track.sigma, track.threads)
+        return sd, np.cumsum(is_key) - 1
+
+    @cached_property
+    def lost(self) -> BoolArray:
+        """Which dofs have lost the markers that determine them for a while, (T, nv)."""
+        track = self.track
+        seen, limit = track.problem.seen, track.options.max_lost_share
+        information = compute_marker_information(track.problem, np.array(track.motion.q))
+        lost = track.undetermined.copy()
+        frames = np.flatnonzero(~seen.all(axis=1))
+        lost[frames] |= compute_lost_share(seen[frames], information) > limit
+        return lost & self.has_markers & ~self.is_open
+
+    @cached_property
     def limbs(self) -> tuple[LimbFacts, ...]:
         """Parts of the body that have markers."""
         return measure_limbs(self.track, self.frames, self.has_markers, self.is_open)
 
     @cached_property
+    def influence(self) -> MarkerInfluence:
+        """What faults of the markers move."""
+        return measure_influence(self.track, self.frames)
+
+    @cached_property
     def stretches(self) -> list[Finding]:
         """Frames that deserve a look, the worst first."""
-        return find_stretches(self.track)
+        return find_stretches(self.track, self.lost)
 
     @cached_property
     def swaps(self) -> list[Finding]:

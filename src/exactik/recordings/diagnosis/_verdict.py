@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from exactik._text import join_names
+from exactik._threads import keep_blas_on_one_thread
 from exactik.model.motion import find_frozen_markers
 from exactik.recordings.diagnosis._evidence import Evidence
 from exactik.recordings.diagnosis._far_markers import find_far_markers
 from exactik.recordings.diagnosis._finding import Finding
+from exactik.recordings.diagnosis._map import map_quality
 from exactik.recordings.diagnosis._thresholds import THRESHOLDS
 from exactik.recordings.diagnosis.criteria import CRITERIA, WITHOUT_MARKERS
+from exactik.recordings.tracking import QualityArray
 
 if TYPE_CHECKING:
     from exactik.recordings.tracking import Track
@@ -28,8 +34,23 @@ EACH_BY_ITSELF = ("limb-error", "marker-error", "marker-stretch", "marker-jump",
 """Kinds that measure every marker, limb or dof; those that are beyond are one reason together."""
 
 
-def diagnose(track: Track) -> tuple[Finding, ...]:
-    """Return all that there is to say about a track, the gravest first, see `Track.findings`."""
+class Diagnosis(NamedTuple):
+    """What there is to say about a track.
+
+    Attributes:
+        findings: see `Track.findings`.
+        quality: see `Track.quality`.
+        quality_finding: see `Track.quality_finding`.
+    """
+
+    findings: tuple[Finding, ...]
+    quality: QualityArray
+    quality_finding: NDArray[np.int32]
+
+
+@keep_blas_on_one_thread()
+def diagnose(track: Track) -> Diagnosis:
+    """Return all that there is to say about a track, the gravest first."""
     evidence = Evidence(track)
     measured = [
         found
@@ -43,7 +64,9 @@ def diagnose(track: Track) -> tuple[Finding, ...]:
         *find_far_markers(track, evidence.swaps),
         *_find_frozen_markers(track),
     ]
-    return sort_findings(found)
+    findings = sort_findings(found)
+    drawn = map_quality(evidence, findings)
+    return Diagnosis(findings, drawn.quality, drawn.finding)
 
 
 def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -58,17 +81,23 @@ def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def _find_frozen_markers(track: Track) -> list[Finding]:
-    return [
-        Finding(
-            kind="frozen-marker",
-            severity="look",
-            value=float(frozen.last - frozen.first + 1),
-            unit="frames",
-            frames=(frozen.first, frozen.last),
-            names=(frozen.name,),
+    found = []
+    for frozen in find_frozen_markers(track.markers):
+        ends = track.markers.positions[[frozen.first, frozen.last]]
+        way = np.linalg.norm(ends[1] - ends[0], axis=1)  # of the markers that move on
+        moved = way[np.isfinite(way) & (way > 0.0)]
+        found.append(
+            Finding(
+                kind="frozen-marker",
+                severity="look",
+                value=float(frozen.last - frozen.first + 1),
+                unit="frames",
+                frames=(frozen.first, frozen.last),
+                names=(frozen.name,),
+                details={"distance": float(np.median(moved)) if len(moved) > 0 else 0.0},
+            )
         )
-        for frozen in find_frozen_markers(track.markers)
-    ]
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)

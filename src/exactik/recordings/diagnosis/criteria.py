@@ -13,10 +13,12 @@ from exactik.recordings.calibration import compare_with_anthropometry
 from exactik.recordings.diagnosis._attention import name_bones
 from exactik.recordings.diagnosis._evidence import Evidence
 from exactik.recordings.diagnosis._far_markers import find_far_stretches, find_marker_jumps
-from exactik.recordings.diagnosis._figure import measure_heading
+from exactik.recordings.diagnosis._figure import (
+    find_place_differences,
+    find_unpaired_markers,
+    measure_heading,
+)
 from exactik.recordings.diagnosis._finding import Finding, measure
-from exactik.recordings.diagnosis._mirrored_places import find_place_differences
-from exactik.recordings.diagnosis._sides import find_unpaired_markers
 from exactik.recordings.diagnosis._thresholds import THRESHOLDS
 from exactik.recordings.tracking import NEIGHBOUR_RATIO
 

@@ -25,9 +25,11 @@ from exactik.recordings.angles import (
 )
 from exactik.recordings.tracking._continuity import find_jumping_bones
 from exactik.recordings.tracking._error_bars import (
+    QualityArray,
     are_minima,
     compute_combination_deviations,
     compute_standard_deviations,
+    find_joint_quality,
     measure_frame_errors,
 )
 from exactik.recordings.tracking._options import TrackingOptions
@@ -36,7 +38,12 @@ from exactik.recordings.tracking.smoothing import Smoothing
 from exactik.typing import Array, BoolArray, IntArray
 
 if TYPE_CHECKING:
-    from exactik.recordings.diagnosis import Finding, RecordingContext, RecordingVerdict
+    from exactik.recordings.diagnosis import (
+        Diagnosis,
+        Finding,
+        RecordingContext,
+        RecordingVerdict,
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -237,7 +244,26 @@ class Track:
         What was measured and is fine, too, with severity "good". `verdict` and `attention` are
         views of it, as are the report, the bookmarks of the player and the summary as JSON.
         """
+        return self._diagnosis.findings
+
+    @cached_property
+    def _diagnosis(self) -> Diagnosis:
         return find("diagnose")(self)
+
+    @property
+    def quality(self) -> QualityArray:
+        """What every value is worth: a `Quality` for each dof in each frame, (T, nv)."""
+        return self._diagnosis.quality
+
+    @property
+    def quality_finding(self) -> NDArray[np.int32]:
+        """Which of `findings` made each value what it is, (T, nv); −1 where none did."""
+        return self._diagnosis.quality_finding
+
+    @cached_property
+    def joint_quality(self) -> QualityArray:
+        """The worst quality of the dofs of each joint, (T, B), in the order of `GRAVITY`."""
+        return find_joint_quality(self.skeleton, self.quality)
 
     @cached_property
     def attention(self) -> list[Finding]:
