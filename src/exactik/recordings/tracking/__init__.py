@@ -76,6 +76,7 @@ from exactik.recordings.tracking._prepare import (
     remove_outliers,
 )
 from exactik.recordings.tracking._problem import (
+    ASSUMED_NOISE,
     LOSS_KINDS,
     UNKNOWN_SD,
     CoordinateReference,
@@ -95,6 +96,7 @@ from exactik.recordings.tracking.smoothing import (
 )
 
 __all__ = [
+    "ASSUMED_NOISE",
     "COLD_START",
     "DEFAULT_OPTIONS",
     "GRAVITY",
