@@ -106,7 +106,8 @@ def find_marker_jumps(
         return []
     for m, name in enumerate(names):
         # Marker by marker: hours of positions are not copied.
-        steps = np.diff(np.where(ignored[:, m, None], np.nan, positions[:, m]), axis=0)
+        places = np.where(ignored[:, m, None], np.nan, positions[:, m])
+        steps = np.diff(places, axis=0)
         length = np.linalg.norm(steps, axis=1)
         beside = np.maximum(length[:-2], length[2:])
         distance = length[1:-1] - neighbour_ratio * beside
@@ -114,7 +115,8 @@ def find_marker_jumps(
         jumps = _leave_out_returns(jumps, steps[1:-1], moment)
         if len(jumps) == 0:
             continue
-        gaps = [gap for gap in find_segments(ignored[:, m]) if gap.last - gap.first >= moment]
+        gaps = find_segments(np.isnan(places[:, 0]))
+        gaps = [gap for gap in gaps if gap.last - gap.first >= moment]
         ends = np.unique(
             [0, count, *(jumps + 2), *(t for g in gaps for t in (g.first, g.last + 1))]
         )

@@ -127,8 +127,8 @@ def measure_doubt(evidence: Evidence, quality: QualityArray) -> Finding:
     """Return the share of doubtful values among those that markers determine.
 
     Details: "measured", the share of all values of "dofs" with markers in "count" frames of the
-    subject; "doubtful", a bone, its stretches and its share of the frames each, those first that have most;
-    "open", bones of which markers mostly determine nothing.
+    subject; "doubtful", a bone, its stretches and its share of the frames each, those first that
+    have most; "open", bones of which markers mostly determine nothing.
     """
     first, last = evidence.span
     cells = quality[evidence.frames]

@@ -27,7 +27,6 @@ from exactik.recordings.tracking._error_bars import (
     compute_combination_deviations,
     compute_standard_deviations,
     estimate_noise,
-    find_joint_quality,
     measure_frame_errors,
     raise_quality,
 )
@@ -137,7 +136,6 @@ __all__ = [
     "estimate_noise",
     "estimate_white_noise",
     "fill_gaps",
-    "find_joint_quality",
     "find_jumps",
     "find_limbs",
     "find_nearest_equivalents",
