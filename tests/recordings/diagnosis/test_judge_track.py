@@ -261,7 +261,9 @@ def test_reasons_come_in_order_of_weight():
     verdict = judge_findings(many)
     codes = [reason.code for reason in verdict.reasons]
     assert codes == ["error", "unit", "doubt", "calibration"]
-    assert str(verdict).startswith("Do not use: markers are off by 60 mm on average (exactik match); ")
+    assert str(verdict).startswith(
+        "Do not use: markers are off by 60 mm on average (exactik match); "
+    )
     assert "and 1 more" in str(verdict)
     assert verdict.exit_code == 3
 

@@ -45,7 +45,6 @@ def find_far_stretches(
 
     Args:
         errors: of every marker [m], (T, M), not a number where it is missing.
-        names: of the markers, (M,).
         rate: frames per second.
         sigma: noise of the markers along each axis [m].
         first_frame: number of the first of these frames.
@@ -94,7 +93,6 @@ def find_marker_jumps(
     Args:
         positions: of the markers [m], (T, M, 3), not a number where one is missing.
         ignored: samples that do not count, (T, M).
-        names: of the markers, (M,).
         rate: frames per second.
         neighbour_ratio: times the steps before and after, that is no jump.
         stature: of the figure [m].

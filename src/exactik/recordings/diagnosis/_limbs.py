@@ -17,17 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class LimbFacts:
-    """A limb of the body, its trunk or its head.
+    """A limb of the body, its trunk or its head."""
 
-    Attributes:
-        bones: from the trunk outwards.
-        mirrored: first bone of the same part on the other side, None if there is none.
-        mean_error: of the markers that were used and seen [m].
-    """
-
-    bones: tuple[str, ...]
-    mirrored: str | None
-    mean_error: float
+    bones: tuple[str, ...]  # from the trunk outwards
+    mirrored: str | None  # first bone of the same part on the other side, None if there is none
+    mean_error: float  # of the markers that were used and seen [m]
 
     @property
     def name(self) -> str:
@@ -47,8 +41,21 @@ def find_instrumented_bones(skeleton: Skeleton, markers: Sequence[str]) -> set[s
     return found
 
 
+<<<<<<< HEAD
 def measure_limbs(track: Track, frames: slice) -> tuple[LimbFacts, ...]:
     """Return the parts of a track's figure that have markers, in the frames of its subject."""
+=======
+def measure_limbs(
+    track: Track, frames: slice, with_markers: BoolArray, is_open: BoolArray
+) -> tuple[LimbFacts, ...]:
+    """Return the parts of a track's figure that have markers.
+
+    Args:
+        frames: in which the subject is there.
+        with_markers: dofs with markers on their bone or beyond it, (nv,).
+        is_open: dofs that nothing determines, (nv,).
+    """
+>>>>>>> 3165a40145933894e6a96a553294b8214b19bdaf
     skeleton, errors = track.skeleton, track.errors_that_count[frames]
     marker_bones = np.array([skeleton.marker(name)[0] for name in track.names])
     limbs, partners = [], find_partners(skeleton)
