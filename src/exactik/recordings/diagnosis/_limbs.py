@@ -41,21 +41,8 @@ def find_instrumented_bones(skeleton: Skeleton, markers: Sequence[str]) -> set[s
     return found
 
 
-<<<<<<< HEAD
 def measure_limbs(track: Track, frames: slice) -> tuple[LimbFacts, ...]:
     """Return the parts of a track's figure that have markers, in the frames of its subject."""
-=======
-def measure_limbs(
-    track: Track, frames: slice, with_markers: BoolArray, is_open: BoolArray
-) -> tuple[LimbFacts, ...]:
-    """Return the parts of a track's figure that have markers.
-
-    Args:
-        frames: in which the subject is there.
-        with_markers: dofs with markers on their bone or beyond it, (nv,).
-        is_open: dofs that nothing determines, (nv,).
-    """
->>>>>>> 3165a40145933894e6a96a553294b8214b19bdaf
     skeleton, errors = track.skeleton, track.errors_that_count[frames]
     marker_bones = np.array([skeleton.marker(name)[0] for name in track.names])
     limbs, partners = [], find_partners(skeleton)

@@ -189,7 +189,9 @@ def judge_findings(findings: Sequence[Finding]) -> RecordingVerdict:
         grade = "reject" if beyond[0].severity == "reject" else "care"
     by_kind = {found.kind: found for found in judged}
     seen, doubt = by_kind.get("subject-seen"), by_kind.get("doubt")
-    is_part = seen is not None and seen.value < 1.0
+    span = None
+    if seen is not None and seen.value < 1.0:
+        span = (seen.first + seen.offset, seen.last + seen.offset)
     return RecordingVerdict(
         grade=grade,
         reasons=tuple(beyond),
@@ -197,5 +199,5 @@ def judge_findings(findings: Sequence[Finding]) -> RecordingVerdict:
         remarks=tuple(f for f in judged if f.severity == "look" and f.kind in THRESHOLDS),
         solved=by_kind["bones-solved"].names if "bones-solved" in by_kind else (),
         held=by_kind["bones-held"].names if "bones-held" in by_kind else (),
-        span=(seen.first + seen.offset, seen.last + seen.offset) if is_part else None,
+        span=span,
     )
