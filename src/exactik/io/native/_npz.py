@@ -55,7 +55,7 @@ def write_npz_motion(motion: Motion, path: str, quality: ColumnQuality | None = 
         "metadata": _to_json(motion.metadata),
         "notes": motion.notes,
     }
-    arrays = {"q": motion.q}
+    arrays: dict[str, AnyArray] = {"q": motion.q}
     if quality is not None:
         codes = [quality.codes[name] for name in motion.skeleton.dof_names]
         arrays["quality"] = np.array(codes, dtype=np.uint8).reshape(-1, len(motion)).T

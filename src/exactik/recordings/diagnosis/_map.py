@@ -102,7 +102,7 @@ def _find_frames(track: Track, found: Finding) -> slice:
     return slice(max(found.first - smeared, 0), found.last + 1 + smeared)
 
 
-def _name_causes(drawn: QualityMap, evidence: Evidence, findings: tuple[Finding, ...]) -> None:
+def _name_causes(drawn: QualityMap, evidence: Evidence, findings: Sequence[Finding]) -> None:
     """Write down which findings explain what is inferred, open or bound."""
     track = evidence.track
     names = np.array(track.skeleton.dof_names)
