@@ -7,6 +7,7 @@ rates and names that contradict the rows are noted.
 
 from exactik.io.tables._cells import estimate_rate, split_storage
 from exactik.io.tables._columns import (
+    ColumnQuality,
     CoordinateColumn,
     compute_column,
     list_coordinate_columns,
@@ -15,6 +16,7 @@ from exactik.io.tables._csv import write_csv, write_csv_markers, write_csv_motio
 from exactik.io.tables._mot import (
     CoordinateTable,
     outline_mot,
+    quality_path,
     read_mot,
     read_mot_motion,
     write_mot,
