@@ -260,12 +260,13 @@ def test_detours_leave_locked_dofs_alone() -> None:
     assert ik.solve(arm, goal, lock="upper", q0=(7.0, 0.2)).q[0] == 7.0
 
 
-LONG = ("projected-cg", "jacobian-transpose")  # six seconds each
+MARKS = dict.fromkeys(("projected-cg", "jacobian-transpose"), [pytest.mark.slow])  # six seconds
+MARKS |= dict.fromkeys(("pseudo-inverse", "damped-least-squares"), [pytest.mark.full])
 
 
 @pytest.mark.parametrize(
     "solver",
-    [pytest.param(s, marks=[pytest.mark.slow] if s in LONG else []) for s in ik.list_solvers()],
+    [pytest.param(s, marks=MARKS.get(s, [])) for s in ik.list_solvers()],
 )
 def test_every_solver_stays_inside(solver: str) -> None:
     """Whatever the method, and however it ends."""
@@ -276,6 +277,7 @@ def test_every_solver_stays_inside(solver: str) -> None:
             assert not optimality(select_problem(problem, targets, i), q).outside, (k, i)
 
 
+@pytest.mark.full
 def test_no_better_point_near_an_optimum_on_a_limit() -> None:
     """Where a goal fights a limit, L-BFGS-B finds nothing better within 0.02 rad or m."""
     radius, compared = 0.02, 0
