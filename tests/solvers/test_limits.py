@@ -260,13 +260,13 @@ def test_detours_leave_locked_dofs_alone() -> None:
     assert ik.solve(arm, goal, lock="upper", q0=(7.0, 0.2)).q[0] == 7.0
 
 
-MARKS = dict.fromkeys(("projected-cg", "jacobian-transpose"), [pytest.mark.slow])  # six seconds
-MARKS |= dict.fromkeys(("pseudo-inverse", "damped-least-squares"), [pytest.mark.full])
+MARKS = dict.fromkeys(("projected-cg", "jacobian-transpose"), pytest.mark.slow)  # six seconds
+MARKS |= dict.fromkeys(("pseudo-inverse", "damped-least-squares"), pytest.mark.full)
 
 
 @pytest.mark.parametrize(
     "solver",
-    [pytest.param(s, marks=MARKS.get(s, [])) for s in ik.list_solvers()],
+    [pytest.param(s, marks=MARKS.get(s, ())) for s in ik.list_solvers()],
 )
 def test_every_solver_stays_inside(solver: str) -> None:
     """Whatever the method, and however it ends."""
