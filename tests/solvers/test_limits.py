@@ -260,13 +260,19 @@ def test_detours_leave_locked_dofs_alone() -> None:
     assert ik.solve(arm, goal, lock="upper", q0=(7.0, 0.2)).q[0] == 7.0
 
 
-MARKS = dict.fromkeys(("projected-cg", "jacobian-transpose"), pytest.mark.slow)  # six seconds
-MARKS |= dict.fromkeys(("pseudo-inverse", "damped-least-squares"), pytest.mark.full)
+LONG = ("projected-cg", "jacobian-transpose")  # six seconds each
+RATHER_LONG = ("pseudo-inverse", "damped-least-squares")
+
+
+def mark_solver(solver: str) -> list[pytest.MarkDecorator]:
+    """Which of the slower tests a solver belongs to, if any."""
+    if solver in LONG:
+        return [pytest.mark.slow]
+    return [pytest.mark.full] if solver in RATHER_LONG else []
 
 
 @pytest.mark.parametrize(
-    "solver",
-    [pytest.param(s, marks=MARKS.get(s, ())) for s in ik.list_solvers()],
+    "solver", [pytest.param(solver, marks=mark_solver(solver)) for solver in ik.list_solvers()]
 )
 def test_every_solver_stays_inside(solver: str) -> None:
     """Whatever the method, and however it ends."""
