@@ -18,7 +18,7 @@ from exactik.recordings.diagnosis._figure import (
 )
 from exactik.recordings.diagnosis._finding import Finding, measure
 from exactik.recordings.diagnosis._limbs import LimbFacts
-from exactik.recordings.diagnosis._swaps import measure_exchange, measure_swap
+from exactik.recordings.diagnosis._swaps import measure_exchange
 from exactik.recordings.diagnosis._thresholds import THRESHOLDS, Threshold
 from exactik.recordings.diagnosis._verdict import (
     EXIT_CODES,
@@ -68,5 +68,4 @@ __all__ = [
     "measure",
     "measure_exchange",
     "measure_heading",
-    "measure_swap",
 ]

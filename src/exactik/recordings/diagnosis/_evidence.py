@@ -16,7 +16,9 @@ from exactik.recordings.diagnosis._finding import Finding
 from exactik.recordings.diagnosis._influence import MarkerInfluence, measure_influence
 from exactik.recordings.diagnosis._limbs import LimbFacts, find_instrumented_bones, measure_limbs
 from exactik.recordings.diagnosis._swaps import examine_swaps
+from exactik.recordings.diagnosis._thresholds import THRESHOLDS
 from exactik.recordings.tracking import (
+    ASSUMED_NOISE,
     compute_lost_share,
     compute_marker_information,
     compute_standard_deviations,
@@ -29,10 +31,12 @@ if TYPE_CHECKING:
 MAX_POSES = 30
 """Different poses after which a recording counts as one of movement: with 41 markers, thirty poses
 have 3,690 coordinates, twelve times the dofs and parameters that are fitted to one."""
+MIN_POSES = 3  # different ones, below which it is a static trial
 POSE_STEP = 0.01
 """[statures] rms change of the distances between markers from which two poses differ: 17 mm. Who
 stands still sways and breathes by a third of it; legs in a stride change them by 60 mm and more."""
 POSE_FRAMES = 120  # looked at, spread over the recording
+LEVER = 0.3  # [m] at which a turn moves things as far as a shift: a forearm
 BARS_PER_SECOND = 15.0  # error bars that are computed: joints turn little in between
 NOT_ON_THE_SUBJECT = ("computed", "object", "other-subject", "never-seen")
 """Codes of markers that nobody would expect on the figure."""
@@ -107,7 +111,10 @@ class Evidence:
         is_key[1:] |= (seen[1:] != seen[:-1]).any(axis=1)
         frames = np.flatnonzero(is_key)
         q, problem = np.array(track.motion.q[frames]), track.problem.select(frames)
-        sd = compute_standard_deviations(problem, q, track.sigma, track.threads)
+        # Where as much is fitted as was measured, what is left over says nothing of the noise.
+        is_told = self.redundancy >= THRESHOLDS["redundancy"].care
+        sigma = track.sigma if is_told else max(track.sigma, ASSUMED_NOISE)
+        sd = compute_standard_deviations(problem, q, sigma, track.threads)
         return sd, np.cumsum(is_key) - 1
 
     @cached_property
@@ -124,7 +131,13 @@ class Evidence:
     @cached_property
     def limbs(self) -> tuple[LimbFacts, ...]:
         """Parts of the body that have markers."""
-        return measure_limbs(self.track, self.frames, self.has_markers, self.is_open)
+        return measure_limbs(self.track, self.frames)
+
+    @property
+    def measured_sd(self) -> Array:
+        """Standard deviation of each dof up to which it counts as measured [rad or m], (nv,)."""
+        angle = self.track.options.assessment.measured_sd
+        return np.where(self.skeleton.turns, angle, angle * LEVER)
 
     @cached_property
     def influence(self) -> MarkerInfluence:
@@ -150,6 +163,19 @@ class Evidence:
     def poses(self) -> int:
         """How many poses differ, up to `MAX_POSES`."""
         return count_poses(self.track, self.frames, self.names, self.stature)
+
+    @property
+    def is_still(self) -> bool:
+        """Whether hardly anything moves, as in a static trial."""
+        return self.poses < MIN_POSES
+
+    @cached_property
+    def redundancy(self) -> float:
+        """Share of the measured coordinates that is left after what is fitted to them."""
+        coordinates = 3.0 * self.seen.sum(axis=1).mean()
+        # Equal poses tell nothing new of the parameters that are fitted to all frames together.
+        fitted = int(self.has_markers.sum()) + self.context.parameters / self.poses
+        return float(1.0 - fitted / max(coordinates, 1.0))
 
 
 def is_on_subject(use: MarkerUse) -> bool:

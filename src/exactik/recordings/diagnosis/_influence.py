@@ -4,9 +4,9 @@ A marker that is moved by f moves the minimum by (docs/maths.md §15)
 
     dq = A⁻¹ Jᵀ w f ,    A = Σ w JᵀJ + P ,
 
-and what is left of f at the marker is (1 − J A⁻¹ Jᵀ w) f. So an error e that was found tells of a
-fault of e / (1 − p) with p, the mean of the diagonal of J A⁻¹ Jᵀ w: a marker that is alone on its
-bone draws it along and hides most of its fault. Both are means over some poses.
+and what is left of f at the marker is the error e = (1 − J A⁻¹ Jᵀ w) f. So an error that was found
+tells which fault it comes of, but for directions in which the figure follows the marker. In the
+frame of its bone this changes little from pose to pose, so that some poses are enough.
 """
 
 from __future__ import annotations
@@ -17,29 +17,36 @@ import numpy as np
 
 from exactik.model.motion import choose_even_frames
 from exactik.recordings.tracking import UNKNOWN_SD
-from exactik.typing import Array
+from exactik.typing import Array, IntArray
 
 if TYPE_CHECKING:
     from exactik.recordings.tracking import Track
 
 POSES = 16  # over which the influence is averaged
-MAX_HIDDEN = 0.9  # share of a fault that the figure may follow: beyond it an error tells nothing
+MAX_HIDDEN = 0.9  # share of a fault that the figure may hide: beyond it an error tells nothing
 
 
 class MarkerInfluence(NamedTuple):
-    """What faults of markers move.
+    """What faults of markers move, at some poses; directions are those of the marker's bone.
 
     Attributes:
-        shift: of each dof at most, for each marker that is off by a metre [rad/m or 1], (M, nv).
-        hidden: share of a fault that the figure follows, so that no error shows it, (M,).
+        frames: of these poses, (k,).
+        shift: of each dof for a fault along each axis [rad/m or 1], (k, M, nv, 3).
+        hidden: what the figure hides of a fault, (k, M, 3, 3).
     """
 
+    frames: IntArray
     shift: Array
     hidden: Array
 
-    def estimate_fault(self, marker: int, error: float) -> float:
-        """Return by how much a marker is off [m] of which an error is left [m]."""
-        return error / (1.0 - min(float(self.hidden[marker]), MAX_HIDDEN))
+    def measure_shift(self, marker: int, fault: Array) -> Array:
+        """Return by how much a fault of a marker (3,) [m, bone] moves each dof, (nv,)."""
+        return np.abs(self.shift[:, marker] @ fault).mean(axis=0)
+
+    def estimate_fault(self, marker: int, error: Array) -> Array:
+        """Return the fault (3,) [m, bone] of which a marker's error (3,) [m, bone] is left."""
+        left = np.eye(3) - MAX_HIDDEN * self.hidden[:, marker].mean(axis=0)
+        return np.linalg.solve(left, error)
 
 
 def measure_influence(track: Track, frames: slice) -> MarkerInfluence:
@@ -47,21 +54,32 @@ def measure_influence(track: Track, frames: slice) -> MarkerInfluence:
 
     Dofs that a limit or a lock holds do not move.
     """
-    problem, count = track.problem, len(track.names)
+    problem, count, nv = track.problem, len(track.names), track.skeleton.nv
     chosen = np.arange(len(track))[frames]
     chosen = chosen[choose_even_frames(len(chosen), POSES)]
     weight = np.asarray(problem.targets.weight)
-    shift, hidden = np.zeros((count, track.skeleton.nv)), np.zeros(count)
+    shift, hidden = np.zeros((len(chosen), count, nv, 3)), np.zeros((len(chosen), count, 3, 3))
     rest_weight = np.asarray(problem.targets.rest_weight).mean(axis=0)
     prior = rest_weight + (max(track.sigma, 1e-6) / UNKNOWN_SD) ** 2
     q, seen, at_limits = np.asarray(track.motion.q), problem.seen, track.at_limits
-    for t in chosen:
+    R_world_bone = find_marker_rotations(track, chosen)
+    for k, t in enumerate(chosen):
         J = problem.frame_problem.jacobian(q[t])[: 3 * count].reshape(count, 3, -1)
         J = np.where(problem.frame_problem.locked | at_limits[t], 0.0, J)
+        J = np.swapaxes(R_world_bone[k], 1, 2) @ J
         weighted = (weight * seen[t])[:, None, None] * J
         A = np.tensordot(weighted, J, axes=((0, 1), (0, 1))) + np.diag(prior)
         moved = np.linalg.solve(A, (weight[:, None, None] * J).reshape(3 * count, -1).T)
-        moved = moved.reshape(-1, count, 3)
-        shift += np.linalg.norm(moved, axis=2).T
-        hidden += np.einsum("mid,dmi->m", J, moved) / 3.0
-    return MarkerInfluence(shift / max(len(chosen), 1), hidden / max(len(chosen), 1))
+        moved = np.swapaxes(moved.reshape(nv, count, 3), 0, 1)
+        own = J @ moved
+        # A marker that is missing here would be one more: (A + w JᵀJ)⁻¹ by Woodbury's identity.
+        with_it = np.linalg.inv(np.eye(3) + (~seen[t])[:, None, None] * own)
+        shift[k], hidden[k] = moved @ with_it, own @ with_it
+    return MarkerInfluence(chosen, shift, hidden)
+
+
+def find_marker_rotations(track: Track, frames: IntArray) -> Array:
+    """Return R_world_bone of the bone of each marker in some frames, (n, M, 3, 3)."""
+    skeleton = track.skeleton
+    bones = [skeleton.bone_index(skeleton.marker(name)[0]) for name in track.names]
+    return skeleton.forward(np.asarray(track.motion.q)[frames]).rotations[:, bones]

@@ -27,7 +27,6 @@ from exactik.recordings.tracking._error_bars import (
     compute_combination_deviations,
     compute_standard_deviations,
     estimate_noise,
-    find_joint_quality,
     measure_frame_errors,
     raise_quality,
 )
@@ -76,6 +75,7 @@ from exactik.recordings.tracking._prepare import (
     remove_outliers,
 )
 from exactik.recordings.tracking._problem import (
+    ASSUMED_NOISE,
     LOSS_KINDS,
     UNKNOWN_SD,
     CoordinateReference,
@@ -95,6 +95,7 @@ from exactik.recordings.tracking.smoothing import (
 )
 
 __all__ = [
+    "ASSUMED_NOISE",
     "COLD_START",
     "DEFAULT_OPTIONS",
     "GRAVITY",
@@ -136,7 +137,6 @@ __all__ = [
     "estimate_noise",
     "estimate_white_noise",
     "fill_gaps",
-    "find_joint_quality",
     "find_jumps",
     "find_limbs",
     "find_nearest_equivalents",

@@ -12,7 +12,6 @@ from exactik._threads import run_in_threads
 from exactik.kernels.linear.variances import new_variance_scratch
 from exactik.kernels.recording import combination_error_bars as combinations
 from exactik.kernels.recording import error_bars as kernel
-from exactik.model import Skeleton
 from exactik.recordings.tracking._problem import (
     ASSUMED_NOISE,
     UNKNOWN_SD,
@@ -189,9 +188,15 @@ def raise_quality(quality: QualityArray, new: Quality) -> NDArray[np.bool_]:
     return changed
 
 
-def find_joint_quality(skeleton: Skeleton, quality: QualityArray) -> QualityArray:
-    """Return the worst quality of each joint's dofs, (T, B) of (T, nv); MEASURED without dofs."""
-    joints = np.zeros((len(quality), len(skeleton.bones)), dtype=np.uint8)
-    for k, bone in enumerate(np.asarray(skeleton.dof_bones)):
-        joints[:, bone] = np.maximum(joints[:, bone], _RANKS[quality[:, k]])
-    return np.array(GRAVITY, dtype=np.uint8)[joints]
+def find_worst_quality(quality: QualityArray, members: BoolArray) -> QualityArray:
+    """Return the worst quality of some dofs each, (T, n) of (T, nv); MEASURED where there is none.
+
+    Args:
+        quality: of the dofs, (T, nv).
+        members: which dofs belong together, (n, nv).
+    """
+    worst = np.zeros((len(quality), len(members)), dtype=np.uint8)
+    for k, own in enumerate(members):
+        for dof in np.flatnonzero(own):
+            worst[:, k] = np.maximum(worst[:, k], _RANKS[quality[:, dof]])
+    return np.array(GRAVITY, dtype=np.uint8)[worst]

@@ -29,7 +29,7 @@ from exactik.recordings.tracking._error_bars import (
     are_minima,
     compute_combination_deviations,
     compute_standard_deviations,
-    find_joint_quality,
+    find_worst_quality,
     measure_frame_errors,
 )
 from exactik.recordings.tracking._options import TrackingOptions
@@ -44,6 +44,9 @@ if TYPE_CHECKING:
         RecordingContext,
         RecordingVerdict,
     )
+
+ANGLE_POSES = 16  # by which it is judged which dofs an angle changes with
+MIN_ANGLE_RATE = 0.1  # of an angle to a dof, from which it does: a tenth of its error
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -263,7 +266,16 @@ class Track:
     @cached_property
     def joint_quality(self) -> QualityArray:
         """The worst quality of the dofs of each joint, (T, B), in the order of `GRAVITY`."""
-        return find_joint_quality(self.skeleton, self.quality)
+        bones = np.arange(len(self.skeleton.bones))[:, None]
+        return find_worst_quality(self.quality, bones == np.asarray(self.skeleton.dof_bones))
+
+    @cached_property
+    def angle_quality(self) -> QualityArray:
+        """The worst quality of the dofs that each of the `angles` changes with, (T, count)."""
+        names, segments = self.angles().names, find_body_segments(self.skeleton)
+        q = np.array(self.motion.q[choose_even_frames(len(self), ANGLE_POSES)])
+        rates = np.abs(compute_angle_rates(segments, names, q)).mean(axis=0)
+        return find_worst_quality(self.quality, rates > MIN_ANGLE_RATE)
 
     @cached_property
     def attention(self) -> list[Finding]:

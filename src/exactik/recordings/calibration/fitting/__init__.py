@@ -2,7 +2,6 @@
 
 from exactik.recordings.calibration.fitting._equations import compute_fit_equations
 from exactik.recordings.calibration.fitting._fit_parameters import (
-    WARM,
     FitFrames,
     FitSolution,
     Progress,
@@ -23,24 +22,3 @@ from exactik.recordings.calibration.fitting._scaled_skeleton import (
     ScaledSkeleton,
     make_scaled_skeleton,
 )
-
-__all__ = [
-    "SCALE_KINDS",
-    "WARM",
-    "ChosenFrames",
-    "FitFrames",
-    "FitSolution",
-    "Prior",
-    "Progress",
-    "ScaledSkeleton",
-    "SkeletonFit",
-    "align_shapes",
-    "choose_diverse_frames",
-    "compute_fit_equations",
-    "compute_robust_weights",
-    "fit_parameters",
-    "fit_skeleton",
-    "make_fit_problem",
-    "make_scaled_skeleton",
-    "resize",
-]
