@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pytest
 
@@ -31,7 +29,6 @@ from exactik.typing import Array
 from tests.support.chains import make_chain, move_chain
 
 RATE = 60.0
-fit_from = partial(fit_parameters, progress_span=(0.0, 1.0))
 
 
 def record(
@@ -163,7 +160,8 @@ def test_at_rest_no_step_promises_more():
     prior = Prior(scale_sd=0.1, offset_sd=np.full(12, 0.03), sigma=0.002)
     frames = FitFrames(markers, "hard", (), robust=False)
     answers = [
-        fit_from(scaled, start, prior, frames, q) for start in (np.zeros(40), theta, 2.0 * theta)
+        fit_parameters(scaled, start, prior, frames, q)
+        for start in (np.zeros(40), theta, 2.0 * theta)
     ]
     sd = np.sqrt(np.diag(answers[0].covariance))
     for other in answers[1:]:
@@ -200,7 +198,7 @@ def test_the_sum_falls_and_poses_are_at_their_best():
         return 0.5 * float((away**2).sum()) / 0.002**2 + 0.5 * float(theta @ P @ theta)
 
     start = np.full(scaled.parameter_count, 0.02)
-    answer = fit_from(scaled, start, prior, frames, q)
+    answer = fit_parameters(scaled, start, prior, frames, q)
     least = objective(answer.theta, answer.solutions.q)
     assert answer.converged and least < 0.1 * objective(start, q)
     rng = np.random.default_rng(0)
