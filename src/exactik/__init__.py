@@ -13,6 +13,7 @@ from exactik._version import __version__ as __version__
 from exactik.errors import ExactikError, FileError, FileWarning, UsageError
 from exactik.goals import (
     AimGoal,
+    CenterOfMassGoal,
     DirectionGoal,
     DistanceGoal,
     FrameGoal,
@@ -65,6 +66,7 @@ __all__ = [
     "Auto",
     "BatchResult",
     "Bone",
+    "CenterOfMassGoal",
     "Coupling",
     "DirectionGoal",
     "DistanceGoal",

@@ -23,6 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from exactik.compile import jit, jit_forceinline
+from exactik.kernels.goals.centroids import is_centroid, write_centroid_residual
 from exactik.kernels.goals.sums import SUMS_SIZE, WRENCH_SIZE
 from exactik.kernels.goals.terms import (
     DIRECTION,
@@ -116,9 +117,12 @@ def turn_rows(Q, m, D):
 
 
 @jit
-def write_term_residual(terms, m, work):
+def write_term_residual(goals, m, work):
     """Write the point of term m to work.e and its residual, in the axes of its rows, to work.r."""
-    r = work.r
+    r, terms = work.r, goals.terms
+    if is_centroid(terms, m):
+        write_centroid_residual(terms, goals.centroids, m, work)
+        return
     if not is_pair(terms, m):
         local_residual(terms, m, work.R, work.p, work.shift, work.e, r)
         return
