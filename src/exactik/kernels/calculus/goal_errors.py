@@ -22,8 +22,6 @@ from exactik.kernels.goals.terms import (
     violation_of_miss,
 )
 
-__all__ = ["are_goals_reached", "compute_term_error", "compute_term_errors"]
-
 
 @jit_forceinline
 def compute_term_error(terms, m, r):

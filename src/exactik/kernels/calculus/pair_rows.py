@@ -31,8 +31,6 @@ from exactik.kernels.tree.couplings import SOURCE
 from exactik.kernels.tree.packed import NONE
 from exactik.spatial import cross
 
-__all__ = ["write_pair_rows"]
-
 
 @jit
 def write_pair_rows(tree, goals, order, work):

@@ -93,19 +93,6 @@ from exactik.kernels.goals.sums import EXACT, GAUSS_NEWTON, GRADIENT
 from exactik.kernels.linear.active_set import relative_projected_gradient, update_active_set
 from exactik.kernels.linear.articulated import JOINT_BLOCKS, WHOLE_ROWS, JointPattern
 
-__all__ = [
-    "ITERATION_ROUNDING",
-    "NEW_STEP",
-    "STATIONARY",
-    "UNTIL_ITS_END",
-    "advance",
-    "end_if_convex",
-    "escape_saddle",
-    "examine_stationary_point",
-    "judge_trial",
-    "run_descent",
-]
-
 VANISHING_COST_RATIO = 0.1  # a step that leaves less of the cost: the residual goes to zero
 TOUCHED_LIMIT_GRADIENT = 1e-6  # relative gradient below which a limit does not hold its dof
 PUSH_PER_GRADIENT = 10.0  # times the relative gradient that is left: the same

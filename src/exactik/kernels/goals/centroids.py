@@ -30,17 +30,6 @@ from exactik.kernels.tree.packed import NONE
 from exactik.spatial import cross
 from exactik.typing import Array, IndexArray
 
-__all__ = [
-    "Centroids",
-    "add_centroid_term",
-    "add_member_sums",
-    "differentiate_centroid",
-    "is_centroid",
-    "locate_centroid",
-    "locate_member",
-    "write_centroid_residual",
-]
-
 
 class Centroids(NamedTuple):
     """Which points terms are on; members of one term lie side by side."""

@@ -35,15 +35,6 @@ from exactik.kernels.goals.terms import (
 )
 from exactik.kernels.tree.packed import NONE
 
-__all__ = [
-    "add_pair_sums",
-    "is_kept",
-    "is_pair",
-    "place_in_world",
-    "turn_rows",
-    "write_term_residual",
-]
-
 
 @jit_forceinline
 def is_pair(terms, m):
@@ -65,18 +56,18 @@ def place_in_world(terms, m, work):
         if kind != DIRECTION and kind != LOG:
             target[m, i] += p[B, i]
         for j in range(3):
-            total = 0.0
-            for c in range(3):
-                total += R[B, i, c] * terms.rotation[m, c, j]
-            rotation[m, i, j] = total
-            Q[m, i, j] = total if kind == POSITION else R[B, i, j]
-    for i in range(3):
-        for j in range(3):
-            total = 0.0
-            for a in range(3):
-                for b in range(3):
-                    total += Q[m, i, a] * terms.weight[m, a, b] * Q[m, j, b]
-            weight[m, i, j] = total
+            Q[m, i, j] = R[B, i, j]
+    if kind == LOG or kind == POSITION:
+        for i in range(3):
+            for j in range(3):
+                rotation[m, i, j] = (
+                    R[B, i, 0] * terms.rotation[m, 0, j]
+                    + R[B, i, 1] * terms.rotation[m, 1, j]
+                    + R[B, i, 2] * terms.rotation[m, 2, j]
+                )
+                if kind == POSITION:
+                    Q[m, i, j] = rotation[m, i, j]
+    turn_weight(terms.weight, Q, m, weight)
     return Terms(
         kind=terms.kind,
         frame=terms.frame,
@@ -89,6 +80,24 @@ def place_in_world(terms, m, work):
         in_cloud=terms.in_cloud,
         row=terms.row,
     )
+
+
+@jit_forceinline
+def turn_weight(own, Q, m, weight):
+    """Write Q W Qᵀ for the weight W of term m."""
+    off_diagonal = abs(own[m, 0, 1]) + abs(own[m, 0, 2]) + abs(own[m, 1, 2])
+    a, b, c = own[m, 0, 0], own[m, 1, 1], own[m, 2, 2]
+    if off_diagonal == 0.0 and a == b and b == c:  # it looks the same from all sides
+        for i in range(3):
+            for j in range(3):
+                weight[m, i, j] = own[m, i, j]
+        return
+    for i in range(3):
+        x = Q[m, i, 0] * own[m, 0, 0] + Q[m, i, 1] * own[m, 1, 0] + Q[m, i, 2] * own[m, 2, 0]
+        y = Q[m, i, 0] * own[m, 0, 1] + Q[m, i, 1] * own[m, 1, 1] + Q[m, i, 2] * own[m, 2, 1]
+        z = Q[m, i, 0] * own[m, 0, 2] + Q[m, i, 1] * own[m, 1, 2] + Q[m, i, 2] * own[m, 2, 2]
+        for j in range(3):
+            weight[m, i, j] = x * Q[m, j, 0] + y * Q[m, j, 1] + z * Q[m, j, 2]
 
 
 @jit

@@ -46,25 +46,6 @@ from exactik.kernels.goals.sums import (
 from exactik.spatial import cross, log_coefficients, log_vector
 from exactik.typing import Array, IndexArray
 
-__all__ = [
-    "AIM",
-    "DIRECTION",
-    "DISTANCE",
-    "LEVEL",
-    "LOG",
-    "POSITION",
-    "Terms",
-    "add_local_model",
-    "level_derivatives",
-    "local_derivatives",
-    "local_level",
-    "local_residual",
-    "local_wrench",
-    "log_derivatives",
-    "split_normal",
-    "violation_of_miss",
-]
-
 POSITION, DIRECTION, LOG, AIM, DISTANCE, LEVEL = 0, 1, 2, 3, 4, 5
 
 MIN_AIM_DISTANCE = 1e-12  # [m] a target nearer than this has no direction: d = 0, constant

@@ -19,8 +19,6 @@ from exactik.kernels.linear.ltdl import AncestorPattern
 from exactik.kernels.tree.packed import Tree
 from exactik.typing import IndexArray, IntArray
 
-__all__ = ["ancestor_pairs", "find_columns", "make_elimination_pattern", "tree_pattern"]
-
 
 def tree_pattern(tree: Tree) -> AncestorPattern:
     """Return the pattern of a tree without couplings."""
