@@ -94,7 +94,9 @@ class CenterOfMassGoal(TermGoal):
         total = sum(masses[name].mass for name in names)
         if not total > 0.0:
             which = f"figure {skeleton.name!r}" if self.bones is None else "these bones"
-            raise GoalError(f"goal {self.label!r}: {which} has no mass; give masses to the skeleton")
+            raise GoalError(
+                f"goal {self.label!r}: {which} has no mass; give masses to the skeleton"
+            )
         return tuple(
             (name, np.asarray(masses[name].center, float), masses[name].mass / total)
             for name in names

@@ -132,7 +132,9 @@ def _compute_balance_rows(
     names = [n for n in skeleton.masses if goal.bones is None or n in goal.bones]
     mass = np.array([skeleton.masses[name].mass for name in names])
     places = [place_point(frames, name, skeleton.masses[name].center) for name in names]
-    centre = sum((p * float(m) for p, m in zip(places, mass / mass.sum(), strict=True)), 0.0 * places[0])
+    centre = sum(
+        (p * float(m) for p, m in zip(places, mass / mass.sum(), strict=True)), 0.0 * places[0]
+    )
     if goal.target is not None:
         return np.asarray(goal.target, dtype=float) - centre
     if goal.over is not None:
