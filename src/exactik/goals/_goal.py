@@ -69,6 +69,13 @@ class Term(NamedTuple):
     members: tuple[tuple[str, Array, float], ...] = ()
 
     @property
+    def bodies(self) -> set[tuple[str, str | None]]:
+        """Names of its bones, each with that which it is measured in; None for the world."""
+        if len(self.members) > 0:
+            return {(bone, None) for bone, _, _ in self.members}
+        return {(self.bone, self.relative_to or None)}
+
+    @property
     def is_place(self) -> bool:
         """Whether it asks that a point of the bone be at a place of the world."""
         return self.kind == POSITION and self.relative_to is None and self.bone != ""

@@ -180,7 +180,7 @@ def _describe_immovable(result: Result) -> str | None:
     """
     problem = result.problem
     bodies = {
-        name: {(term.bone, term.relative_to or None) for term in goal.terms(problem.skeleton)}
+        name: {pair for term in goal.terms(problem.skeleton) for pair in term.bodies}
         for name, goal in zip(problem.rows, problem.goals, strict=True)
     }
     for part in problem.packed.error_parts:

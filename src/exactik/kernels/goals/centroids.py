@@ -5,9 +5,9 @@
 Such a term is a function h(c), and c moves by J_c = Σ α_k J_k. Each body k gets the force α_k F at
 its own point, F = −∇h, which is an ordinary wrench and 6×6; beside these only
 
-    H += J_cᵀ (∇²h) J_c ,     J_c,i = ω_i × m_k + M_k v_i ,   M_k = Σ α ,  m_k = Σ α e  over the subtree
+    H += J_cᵀ (∇²h) J_c ,     J_c,i = ω_i × m_k + M_k v_i
 
-is left, of rank 3, which couples every dof with every other (`calculus.pair_rows`).
+with M_k = Σ α and m_k = Σ α e over the subtree is left, of rank 3, which couples every dof with every other (`calculus.pair_rows`).
 """
 
 from __future__ import annotations

@@ -132,14 +132,16 @@ def _compute_balance_rows(
     names = [n for n in skeleton.masses if goal.bones is None or n in goal.bones]
     mass = np.array([skeleton.masses[name].mass for name in names])
     places = [place_point(frames, name, skeleton.masses[name].center) for name in names]
-    centre = sum(
-        (p * float(m) for p, m in zip(places, mass / mass.sum(), strict=True)), 0.0 * places[0]
-    )
+    centre = places[0] * 0.0
+    for place, share in zip(places, mass / mass.sum(), strict=True):
+        centre = centre + place * float(share)
     if goal.target is not None:
         return np.asarray(goal.target, dtype=float) - centre
     if goal.over is not None:
-        feet = [place_point(frames, name, np.zeros(3)) for name in goal.over]
-        return sum(feet, 0.0 * centre) * (1.0 / len(feet)) - centre
+        middle = centre * 0.0
+        for name in goal.over:
+            middle = middle + place_point(frames, name, np.zeros(3)) * (1.0 / len(goal.over))
+        return middle - centre
     rows = []
     for term in goal.terms(skeleton):
         band = float(np.linalg.norm(term.axis))
