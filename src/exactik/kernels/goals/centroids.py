@@ -7,7 +7,8 @@ its own point, F = −∇h, which is an ordinary wrench and 6×6; beside these o
 
     H += J_cᵀ (∇²h) J_c ,     J_c,i = ω_i × m_k + M_k v_i
 
-with M_k = Σ α and m_k = Σ α e over the subtree is left, of rank 3, which couples every dof with every other (`calculus.pair_rows`).
+with M_k = Σ α and m_k = Σ α e over the subtree is left, of rank 3, which couples every dof with
+every other (`calculus.pair_rows`).
 """
 
 from __future__ import annotations
