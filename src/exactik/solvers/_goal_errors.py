@@ -82,6 +82,8 @@ def _project_term_errors(problem: Problem, residual: Array) -> Array:
     terms = problem.packed.arrays.terms
     rows = terms.row.astype(np.int64)[:, None] + np.arange(3)
     norms = np.linalg.norm(residual[rows], axis=1)
+    for m in np.flatnonzero(terms.kind == LEVEL):
+        norms[m] = violation_of_miss(1.0, float(np.linalg.norm(terms.axis[m])), norms[m])
     distant = np.flatnonzero(terms.kind == DISTANCE)
     norms[distant] = [
         violation_of_miss(terms.axis[m, 1], terms.axis[m, 2], norms[m]) for m in distant
