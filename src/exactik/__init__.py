@@ -42,6 +42,7 @@ from exactik.solvers import (
 )
 from exactik.solvers.batch import BatchResult, solve_batch
 from exactik.solvers.control import Servo
+from exactik.solvers.loops import Loop, solve_with_loops
 
 if _typing.TYPE_CHECKING:
     from exactik.archive import solve_archive
@@ -80,6 +81,7 @@ __all__ = [
     "Keyframes",
     "LevenbergMarquardt",
     "LineGoal",
+    "Loop",
     "MarkerGoal",
     "Markers",
     "Motion",
@@ -119,6 +121,7 @@ __all__ = [
     "solve",
     "solve_archive",
     "solve_batch",
+    "solve_with_loops",
     "track",
     "track_many",
     "view",

@@ -30,7 +30,8 @@ def centre(q: Array) -> Array:
     """Where the centre of mass of the human is, by its masses [m]."""
     pose, masses = HUMAN.forward(q), HUMAN.masses
     total = sum(mass.mass for mass in masses.values())
-    return sum(m.mass * pose.point(name, m.center) for name, m in masses.items()) / total
+    moments = [m.mass * pose.point(name, m.center) for name, m in masses.items()]
+    return np.sum(moments, axis=0) / total
 
 
 @pytest.mark.parametrize("seed", range(6))
