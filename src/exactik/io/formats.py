@@ -53,8 +53,8 @@ __all__ = [
     "readable_suffixes",
     "reader_of",
     "suffix_of",
-    "writable_formats",
     "with_suffix",
+    "writable_formats",
     "writable_suffixes",
     "writer_of",
 ]

@@ -1,8 +1,8 @@
 """Pickles of plain values, written by hand: no class of ours is named in them.
 
-The opcodes are those of protocol 3, which every Python 3 reads, and of 2 without arrays. Arrays go by the name that they had
-before NumPy 2, which old and new releases know; tensors as `torch.save` has them, whose bytes are
-records of their own.
+The opcodes are those of protocol 3, which every Python 3 reads, and of 2 without arrays. Arrays go
+by the name that they had before NumPy 2, which old and new releases know; tensors as `torch.save`
+has them, whose bytes are records of their own.
 """
 
 from __future__ import annotations
