@@ -25,7 +25,7 @@ from tests.support.checkout import ROOT
 
 add_commands_of_other_distributions([])
 COMMANDS: Any = typer.main.get_command(app)
-PYTHON_TYPES = r"<|>|\b(str|int|float|bool|list|dict|tuple|None|True|False|TEXT|INTEGER|BOOLEAN)\b"
+PYTHON_TYPES = r"<\w+>|\b(str|int|float|bool|list|dict|tuple|None|True|False|TEXT|INTEGER|BOOLEAN)\b"
 
 
 def walk(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
