@@ -267,7 +267,7 @@ CSV = Format(
 # --- what trainers of robots read, z up; the suffix tells whose .npz, .csv or .pkl it is
 
 
-def _of_trainer(maker: str, suffix: str, writer: str, **words: str) -> Format:
+def _of_trainer(maker: str, suffix: str, writer: str, *, keeps: str, loses: str) -> Format:
     return Format(
         name=suffix.rpartition(".")[2].upper(),
         maker=maker,
@@ -276,7 +276,8 @@ def _of_trainer(maker: str, suffix: str, writer: str, **words: str) -> Format:
         up_axis="z",
         up_axis_is_fixed=True,
         needs_skeleton=True,
-        **words,
+        keeps=keeps,
+        loses=loses,
     )
 
 

@@ -27,7 +27,6 @@ from exactik.anatomy import SIDES
 from exactik.errors import UsageError
 from exactik.model import Skeleton
 from exactik.model.motion import Motion
-from exactik.retargeting._bends import bend_at_least
 from exactik.retargeting._bodies import make_target_figure, prepare_source, prepare_target
 from exactik.retargeting._contacts import ContactOptions
 from exactik.retargeting._copy_orientations import compute_part_rotations, copy_orientations
@@ -41,7 +40,13 @@ from exactik.retargeting._feet import find_stances, place_feet
 from exactik.retargeting._hands import place_hands
 from exactik.retargeting._jumps import spread_limb_jumps
 from exactik.retargeting._result import Retargeting
-from exactik.retargeting.body import BodyFigure, SourceBody, find_rest_ends, leave_out
+from exactik.retargeting.body import (
+    BodyFigure,
+    SourceBody,
+    bend_at_least,
+    find_rest_ends,
+    leave_out,
+)
 from exactik.solvers import require_count
 from exactik.typing import Array
 
@@ -49,8 +54,8 @@ Progress = Callable[[int, int], object]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RetargetOptions:
-    """How a figure takes over a motion."""
+class PlainRetargetOptions:
+    """What decides how a figure takes over a motion."""
 
     mapping: BoneMapping | None = option(
         None,
@@ -86,6 +91,12 @@ class RetargetOptions:
         flags="--to-up",
     )
     contacts: ContactOptions | None = option(None, "What counts as standing.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetargetOptions(PlainRetargetOptions):
+    """How a figure takes over a motion."""
+
     threads: int | None = option(
         1,
         "Number of threads; one per processor if None.",

@@ -9,6 +9,7 @@ from exactik.io.inspection._facts import (
     describe_skeleton,
     measure_space,
 )
+from exactik.io.inspection._figure import describe_human, list_human
 from exactik.io.inspection._inspect import READABLE, inspect_file
 from exactik.io.inspection._markers import (
     describe_analog,
@@ -25,10 +26,12 @@ __all__ = [
     "MarkerFacts",
     "SkeletonFacts",
     "describe_analog",
+    "describe_human",
     "describe_markers",
     "describe_skeleton",
     "describe_time",
     "inspect_file",
     "inspect_markers",
+    "list_human",
     "measure_space",
 ]

@@ -219,7 +219,7 @@ def list_bodies(skeleton: Skeleton) -> list[Body]:
     for k, parent in enumerate(parents):
         children.setdefault(parent, []).append(k)
     bodies: list[Body] = []
-    stack = [(k, -1, ()) for k in reversed(children[-1])]
+    stack: list[tuple[int, int, tuple[int, ...]]] = [(k, -1, ()) for k in reversed(children[-1])]
     while len(stack) > 0:
         k, above, joints = stack.pop()
         if bones[k].joint.nv > 0 and not bones[k].joint.moves_freely:

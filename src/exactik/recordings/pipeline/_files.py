@@ -8,6 +8,7 @@ from pathlib import Path
 
 from exactik import model as figures
 from exactik._text import join_names
+from exactik.anatomy import stand_up_skeleton
 from exactik.errors import Advice, FileError, UnknownNameError
 from exactik.io import (
     Note,
@@ -58,6 +59,11 @@ class LoadedSkeleton:
     up: str | None
     notes: list[str] = field(default_factory=list)
     record: CalibrationRecord | None = None
+
+    @property
+    def upright(self) -> Skeleton:
+        """The skeleton with z up, as the scene of a viewer has it."""
+        return stand_up_skeleton(self.skeleton, self.up)
 
     @property
     def built_in(self) -> bool:

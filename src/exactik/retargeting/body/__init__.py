@@ -1,5 +1,11 @@
 """A body measured at rest, one that moves, which dofs move a limb, and how fast."""
 
+from exactik.retargeting.body._bends import (
+    MAX_EXTENSION,
+    bend_at_least,
+    limit_extension,
+    lower_hips,
+)
 from exactik.retargeting.body._figure import BodyFigure, SourceBody, rotation_between
 from exactik.retargeting.body._limbs import (
     Limb,
@@ -22,12 +28,14 @@ from exactik.retargeting.body._speeds import (
 )
 
 __all__ = [
+    "MAX_EXTENSION",
     "MAX_HINGE_SPEED",
     "BodyFigure",
     "HingeSpeed",
     "Limb",
     "RestEnds",
     "SourceBody",
+    "bend_at_least",
     "find_bones_below",
     "find_limb",
     "find_limb_dofs",
@@ -39,6 +47,8 @@ __all__ = [
     "find_stretching_dofs",
     "is_robot",
     "leave_out",
+    "limit_extension",
+    "lower_hips",
     "make_body_figure",
     "measure_hinges",
     "rotation_between",
