@@ -25,7 +25,8 @@ from tests.support.checkout import ROOT
 
 add_commands_of_other_distributions([])
 COMMANDS: Any = typer.main.get_command(app)
-PYTHON_TYPES = r"<\w+>|\b(str|int|float|bool|list|dict|tuple|None|True|False|TEXT|INTEGER|BOOLEAN)\b"
+WORDS = "str|int|float|bool|list|dict|tuple|None|True|False|TEXT|INTEGER|BOOLEAN"
+PYTHON_TYPES = rf"<\w+>|\b({WORDS})\b"
 
 
 def walk(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
