@@ -39,15 +39,10 @@ TAKES, PARTS = "takes", "parts"  # folders of the outputs, and of what is to be 
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A figure that workers read.
+    """A figure that workers read."""
 
-    Attributes:
-        file: its .npz file, in the place of the outputs.
-        sha256: of the file.
-    """
-
-    file: str
-    sha256: str
+    file: str  # its .npz file, in the place of the outputs
+    sha256: str  # of the file
 
 
 class FileOptions(Protocol):
@@ -60,24 +55,15 @@ class FileOptions(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class FileTask(ABC):
-    """A file of which a worker makes something.
+    """A file of which a worker makes something."""
 
-    Attributes:
-        name: of its outputs.
-        address: of the file.
-        fingerprint: of the file when it was listed; "" if unknown.
-        figure: that moves.
-        options: of the take.
-        outputs: address of the place of the outputs.
-        part: first frame and the one after the last, of a take that was cut; else None.
-    """
-
-    name: str
-    address: str
-    fingerprint: str
-    figure: Figure
+    name: str  # of its outputs
+    address: str  # of the file
+    fingerprint: str  # of the file when it was listed; "" if unknown
+    figure: Figure  # that moves
     options: FileOptions
-    outputs: str
+    outputs: str  # address of the place of the outputs
+    # First frame and the one after the last, of a take that was cut; else None
     part: tuple[int, int] | None = None
 
     @property

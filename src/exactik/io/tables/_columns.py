@@ -27,17 +27,11 @@ AngleColumns = Literal["clinical", "joints", "both"]
 
 
 class Column(NamedTuple):
-    """One number of every frame.
+    """One number of every frame."""
 
-    Attributes:
-        name: without unit.
-        unit: "deg", "rad", "m", or empty for a part of a quaternion.
-        values: (T,).
-    """
-
-    name: str
-    unit: str
-    values: Array
+    name: str  # without unit
+    unit: str  # "deg", "rad", "m", or empty for a part of a quaternion
+    values: Array  # (T,)
 
 
 def list_clinical_columns(motion: Motion, angles: AngleColumns) -> list[Column]:
@@ -59,19 +53,12 @@ def list_clinical_columns(motion: Motion, angles: AngleColumns) -> list[Column]:
 
 
 class CoordinateColumn(NamedTuple):
-    """A coordinate of a skeleton as a column of a table.
+    """A coordinate of a skeleton as a column of a table."""
 
-    Attributes:
-        name: of the column, that of the dof or of the coordinate alone.
-        dof: name of the dof, "bone.dof".
-        q_index: of the coordinate in q; −1 for a dof that follows another.
-        is_angle: whether it is in radians, and in degrees where a table is.
-    """
-
-    name: str
-    dof: str
-    q_index: int
-    is_angle: bool
+    name: str  # of the column, that of the dof or of the coordinate alone
+    dof: str  # name of the dof, "bone.dof"
+    q_index: int  # of the coordinate in q; −1 for a dof that follows another
+    is_angle: bool  # whether it is in radians, and in degrees where a table is
 
 
 def list_coordinate_columns(skeleton: Skeleton) -> list[CoordinateColumn]:

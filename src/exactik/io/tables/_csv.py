@@ -38,8 +38,6 @@ def write_csv_motion(
     """Write frame, time [s], joint angles and coordinates.
 
     Args:
-        motion: what to write.
-        path: where.
         angles: "clinical" for the joint angles of docs/angles.md [degrees], "joints" for every
             coordinate [rad or m, quaternions as w, x, y, z], "both" for both, in this order; of a
             figure that is no body both are coordinates alone.
@@ -83,7 +81,6 @@ def _list_rotations(motion: Motion, rotations: RotationColumns) -> list[Column]:
     """Return what each joint turns its bone by, against its place at rest in the parent.
 
     Args:
-        motion: whose joints they are.
         rotations: "wxyz": unit quaternions, "bone.w" to "bone.z", continuous in sign;
             "swing-twist": "bone.twist" about the bone's long axis (towards its first child) and
             before it "bone.swing_x" to "bone.swing_z", a rotation vector across that axis [rad].

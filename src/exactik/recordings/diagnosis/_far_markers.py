@@ -60,7 +60,6 @@ def find_far_stretches(
 
     Args:
         errors: of every marker [m], (T, M), not a number where it is missing.
-        names: of the markers, (M,).
         rate: frames per second.
         stature: of the figure [m].
         first_frame: number of the first of these frames.
@@ -104,7 +103,6 @@ def find_marker_jumps(
     Args:
         positions: of the markers [m], (T, M, 3), not a number where one is missing.
         ignored: samples that do not count, (T, M).
-        names: of the markers, (M,).
         rate: frames per second.
         neighbour_ratio: times the steps before and after, that is no jump.
         stature: of the figure [m].
@@ -145,7 +143,6 @@ def find_far_markers(track: Track, swaps: Sequence[Finding] = ()) -> list[Findin
     """Return markers that are far off for some frames, the worst first.
 
     Args:
-        track: the solved recording.
         swaps: what likely ones among them explain is left out.
     """
     errors = track.marker_errors

@@ -18,27 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class LimbFacts:
-    """A limb of the body, its trunk or its head.
+    """A limb of the body, its trunk or its head."""
 
-    Attributes:
-        bones: from the trunk outwards.
-        mirrored: first bone of the same part on the other side, None if there is none.
-        markers: that were used and seen.
-        mean_error: of these [m]; not a number without markers.
-        p95_error: that 95 % of their samples keep below [m].
-        gap_share: of the frames in which a dof of it had lost its markers, mean of its dofs.
-        dofs: number of dofs with markers on their bone or beyond it.
-        open_dofs: those of them that nothing determines.
-    """
-
-    bones: tuple[str, ...]
-    mirrored: str | None
-    markers: tuple[str, ...]
-    mean_error: float
-    p95_error: float
-    gap_share: float
-    dofs: int
-    open_dofs: tuple[str, ...]
+    bones: tuple[str, ...]  # from the trunk outwards
+    mirrored: str | None  # first bone of the same part on the other side, None if there is none
+    markers: tuple[str, ...]  # that were used and seen
+    mean_error: float  # of these [m]; not a number without markers
+    p95_error: float  # that 95 % of their samples keep below [m]
+    gap_share: float  # of the frames in which a dof of it had lost its markers, mean of its dofs
+    dofs: int  # number of dofs with markers on their bone or beyond it
+    open_dofs: tuple[str, ...]  # those of them that nothing determines
 
     @property
     def name(self) -> str:
@@ -64,7 +53,6 @@ def measure_limbs(
     """Return the parts of a track's figure that have markers.
 
     Args:
-        track: the solved recording.
         frames: in which the subject is there.
         with_markers: dofs with markers on their bone or beyond it, (nv,).
         is_open: dofs that nothing determines, (nv,).

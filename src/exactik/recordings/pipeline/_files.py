@@ -44,21 +44,13 @@ BUILT_IN = ("human", "quadruped", "hand", "octopus")  # what stands for our own 
 
 @dataclass
 class LoadedSkeleton:
-    """The skeleton that is to move.
+    """The skeleton that is to move."""
 
-    Attributes:
-        skeleton: itself.
-        name: file, or that of a figure of our own.
-        up: which axis is up at rest, None if nobody knows.
-        notes: what is to be said about it, a sentence each.
-        record: how it was fitted to a subject, if its file says so.
-    """
-
-    skeleton: Skeleton
-    name: str
-    up: str | None
-    notes: list[str] = field(default_factory=list)
-    record: CalibrationRecord | None = None
+    skeleton: Skeleton  # itself
+    name: str  # file, or that of a figure of our own
+    up: str | None  # which axis is up at rest, None if nobody knows
+    notes: list[str] = field(default_factory=list)  # what is to be said about it, a sentence each
+    record: CalibrationRecord | None = None  # how it was fitted to a subject, if its file says so
 
     @property
     def upright(self) -> Skeleton:
@@ -73,30 +65,19 @@ class LoadedSkeleton:
 
 @dataclass
 class LoadedMotion:
-    """A motion as read.
+    """A motion as read."""
 
-    Attributes:
-        motion: with the axis that is up, where that is known.
-        notes: what is odd, a sentence each.
-    """
-
-    motion: Motion
-    notes: list[str]
+    motion: Motion  # with the axis that is up, where that is known
+    notes: list[str]  # what is odd, a sentence each
 
 
 @dataclass
 class LoadedRecording:
-    """A recording as read.
+    """A recording as read."""
 
-    Attributes:
-        markers: in the axes of the skeleton.
-        words: what was read, in a line.
-        notes: what is odd and what was done, a sentence each.
-    """
-
-    markers: Markers
-    words: str
-    notes: list[str]
+    markers: Markers  # in the axes of the skeleton
+    words: str  # what was read, in a line
+    notes: list[str]  # what is odd and what was done, a sentence each
 
 
 def read_skeleton(
@@ -168,7 +149,6 @@ def read_motion(
     """Return the motion in a file, with the axis that is up in it.
 
     Args:
-        name: the file.
         figure: skeleton, for files that hold none; without it one that lies beside the file.
         up: which axis is up, in place of what the file or custom says.
         figure_up: which axis is up in the skeleton's file; holds where the motion does not tell.
@@ -218,7 +198,6 @@ def read_recording(
     """Return the markers in a file, turned to the axes of the skeleton, cut in time.
 
     Args:
-        path: the file.
         skeleton_up: which axis is up for the skeleton; None if nobody knows.
         options: what the user says about the file.
         align: whether to turn it; what `solve_recording` gets stays as it is in the file.
@@ -289,8 +268,6 @@ def write_motion(
     """Write a motion as what its name says; return the files and what is in them, in words.
 
     Args:
-        motion: what to write.
-        path: where.
         angles: columns of MOT and CSV, see `write_csv_motion`. If None, CSV gets joint angles of
             a body alone, and MOT the coordinates too, for these can be read again.
         rotations: columns of CSV, likewise; coordinates if None.

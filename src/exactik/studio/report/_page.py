@@ -58,8 +58,6 @@ def write_report(
     """Write the report on a track to an .html file, whole or not at all.
 
     Args:
-        track: the solved recording.
-        path: of the file.
         command: that repeats the solve.
         summary: of the track, with the command, where it is known already, see `summary_of`.
     """
