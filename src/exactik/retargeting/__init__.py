@@ -61,9 +61,11 @@ from exactik.retargeting.body import (
     bend_at_least,
     find_rest_ends,
     find_speed_limits,
+    find_unmirrored_limits,
     is_robot,
     limit_extension,
     lower_hips,
+    mirror_limits,
 )
 
 __all__ = [
@@ -108,6 +110,7 @@ __all__ = [
     "find_restarts",
     "find_speed_limits",
     "find_stances",
+    "find_unmirrored_limits",
     "is_robot",
     "limit_extension",
     "load_mapping",
@@ -117,6 +120,7 @@ __all__ = [
     "measure_hand_places",
     "measure_quality",
     "measure_trunk_steps",
+    "mirror_limits",
     "place_elbows",
     "place_feet",
     "plan_foot",

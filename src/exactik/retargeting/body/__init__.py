@@ -17,6 +17,11 @@ from exactik.retargeting.body._limbs import (
     find_root_dofs,
     find_stretching_dofs,
 )
+from exactik.retargeting.body._mirror import (
+    UnmirroredLimit,
+    find_unmirrored_limits,
+    mirror_limits,
+)
 from exactik.retargeting.body._rest_ends import RestEnds, find_rest_ends, leave_out
 from exactik.retargeting.body._rest_measure import make_body_figure
 from exactik.retargeting.body._speeds import (
@@ -35,6 +40,7 @@ __all__ = [
     "Limb",
     "RestEnds",
     "SourceBody",
+    "UnmirroredLimit",
     "bend_at_least",
     "find_bones_below",
     "find_limb",
@@ -45,11 +51,13 @@ __all__ = [
     "find_root_dofs",
     "find_speed_limits",
     "find_stretching_dofs",
+    "find_unmirrored_limits",
     "is_robot",
     "leave_out",
     "limit_extension",
     "lower_hips",
     "make_body_figure",
     "measure_hinges",
+    "mirror_limits",
     "rotation_between",
 ]
