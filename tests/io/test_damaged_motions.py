@@ -49,7 +49,8 @@ def make_files(folder: Path, trap: Trap) -> dict[str, bytes]:
         "labels": np.array([trap], dtype=object),
     }
     np.savez(folder / "amass.npz", **amass)
-    np.savez(folder / "model.npz", **make_model(24, rng, vertices=30), more=amass["labels"])
+    model = {**make_model(24, rng, vertices=30), "more": amass["labels"]}
+    np.savez(folder / "model.npz", **{k: v for k, v in model.items() if v is not None})
     np.savez(folder / "objects.npz", **dict.fromkeys(("poses", "trans"), amass["labels"]))
     robot = make_robot()
     motion = ik.Motion(robot, np.tile(robot.neutral(), (3, 1)), 30.0, up_axis="z")

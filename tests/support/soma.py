@@ -14,7 +14,7 @@ from exactik.spatial import wxyz_from_matrix
 from exactik.typing import Array
 
 # SOMA's bone, its parent, and the bone of the human that moves as it does.
-BONES = (
+TRUNK = (
     ("Hips", "Root", "pelvis"),
     ("Spine1", "Hips", "lower_back"),
     ("Spine2", "Spine1", "upper_back"),
@@ -22,19 +22,28 @@ BONES = (
     ("Neck1", "Chest", "lower_neck"),
     ("Neck2", "Neck1", "upper_neck"),
     ("Head", "Neck2", "head"),
-) + tuple(
-    (f"{side}{name}", parent if parent in ("Hips", "Chest") else f"{side}{parent}", f"{s}_{own}")
-    for side, s in (("Left", "l"), ("Right", "r"))
-    for name, parent, own in (
-        ("Shoulder", "Chest", "clavicle"),
-        ("Arm", "Shoulder", "upper_arm"),
-        ("ForeArm", "Arm", "forearm"),
-        ("Hand", "ForeArm", "hand"),
-        ("Leg", "Hips", "thigh"),
-        ("Shin", "Leg", "shin"),
-        ("Foot", "Shin", "foot"),
-        ("ToeBase", "Foot", "toes"),
-    )
+)
+LIMBS = (
+    ("Shoulder", "Chest", "clavicle"),
+    ("Arm", "Shoulder", "upper_arm"),
+    ("ForeArm", "Arm", "forearm"),
+    ("Hand", "ForeArm", "hand"),
+    ("Leg", "Hips", "thigh"),
+    ("Shin", "Leg", "shin"),
+    ("Foot", "Shin", "foot"),
+    ("ToeBase", "Foot", "toes"),
+)
+BONES = (
+    *TRUNK,
+    *(
+        (
+            f"{side}{name}",
+            parent if parent in ("Hips", "Chest") else f"{side}{parent}",
+            f"{s}_{own}",
+        )
+        for side, s in (("Left", "l"), ("Right", "r"))
+        for name, parent, own in LIMBS
+    ),
 )
 Y_UP = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])  # of x forward, z up
 
