@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,7 +42,7 @@ def make_files(folder: Path, trap: Trap) -> dict[str, bytes]:
     """Sound files, by name; but for the traps in them."""
     rng = np.random.default_rng(11)
     folder.mkdir()
-    amass = {
+    amass: dict[str, Any] = {
         "poses": 0.6 * rng.normal(size=(7, 72)),
         "trans": rng.normal(size=(7, 3)),
         "betas": rng.normal(size=10),
@@ -49,8 +50,8 @@ def make_files(folder: Path, trap: Trap) -> dict[str, bytes]:
         "labels": np.array([trap], dtype=object),
     }
     np.savez(folder / "amass.npz", **amass)
-    model = {**make_model(24, rng, vertices=30), "more": amass["labels"]}
-    np.savez(folder / "model.npz", **{k: v for k, v in model.items() if v is not None})
+    model: dict[str, Any] = {**make_model(24, rng, vertices=30), "more": amass["labels"]}
+    np.savez(folder / "model.npz", **model)
     np.savez(folder / "objects.npz", **dict.fromkeys(("poses", "trans"), amass["labels"]))
     robot = make_robot()
     motion = ik.Motion(robot, np.tile(robot.neutral(), (3, 1)), 30.0, up_axis="z")
