@@ -52,7 +52,7 @@ def make_files(folder: Path, trap: Trap) -> dict[str, bytes]:
     np.savez(folder / "amass.npz", **amass)
     model: dict[str, Any] = {**make_model(24, rng, vertices=30), "more": amass["labels"]}
     np.savez(folder / "model.npz", **model)
-    np.savez(folder / "objects.npz", **dict.fromkeys(("poses", "trans"), amass["labels"]))
+    np.savez(folder / "objects.npz", poses=amass["labels"], trans=amass["labels"])
     robot = make_robot()
     motion = ik.Motion(robot, np.tile(robot.neutral(), (3, 1)), 30.0, up_axis="z")
     motion.save(folder / "ours.npz")

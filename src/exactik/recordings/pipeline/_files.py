@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -29,8 +30,9 @@ from exactik.io import (
     suffix_of,
     write_files,
 )
-from exactik.io.formats import CSV, NPZ, reader_of
+from exactik.io.formats import CSV, MOT, NPZ, reader_of
 from exactik.io.native import read_npz_metadata
+from exactik.io.tables import ColumnQuality, list_coordinate_columns, quality_path
 from exactik.model import Skeleton
 from exactik.model.motion import Markers, Motion, axes_matrix, check_up_axis, turn_to_up
 from exactik.recordings.angles import is_body
@@ -38,6 +40,7 @@ from exactik.recordings.calibration import CalibrationRecord, HandMapping
 from exactik.recordings.pipeline._options import RecordingOptions
 from exactik.recordings.pipeline._subjects import choose_subjects
 from exactik.recordings.pipeline._up_axis import align_up_axis, find_motion_up, find_upright_person
+from exactik.recordings.tracking import Quality, Track
 
 BUILT_IN = ("human", "quadruped", "hand", "octopus")  # what stands for our own figures
 
@@ -262,8 +265,30 @@ def read_trial(
     return read.words, chosen.markers, notes
 
 
+def rate_columns(track: Track, blank: Collection[Quality]) -> ColumnQuality:
+    """Return what the values of a track are worth, by the names that tables have for them.
+
+    Args:
+        track: the solved recording.
+        blank: qualities of the values that are left out.
+    """
+    skeleton, quality = track.skeleton, track.quality
+    codes = dict(zip(skeleton.bone_names, track.joint_quality.T, strict=True))
+    if is_body(skeleton):
+        codes |= dict(zip(track.angles().names, track.angle_quality.T, strict=True))
+    dofs = dict(zip(skeleton.dof_names, quality.T, strict=True))
+    columns = [column for column in list_coordinate_columns(skeleton) if column.dof in dofs]
+    codes |= dofs | {column.name: dofs[column.dof] for column in columns}
+    words = tuple(quality.name.lower() for quality in Quality)
+    return ColumnQuality(codes=codes, words=words, blank=tuple(map(int, blank)))
+
+
 def write_motion(
-    motion: Motion, path: Path, angles: str | None = None, rotations: str | None = None
+    motion: Motion,
+    path: Path,
+    angles: str | None = None,
+    rotations: str | None = None,
+    quality: ColumnQuality | None = None,
 ) -> list[tuple[Path, str]]:
     """Write a motion as what its name says; return the files and what is in them, in words.
 
@@ -271,6 +296,7 @@ def write_motion(
         angles: columns of MOT and CSV, see `write_csv_motion`. If None, CSV gets joint angles of
             a body alone, and MOT the coordinates too, for these can be read again.
         rotations: columns of CSV, likewise; coordinates if None.
+        quality: what values are worth, for CSV, MOT and NPZ; see `rate_columns`.
     """
     form, up, turned = find_format(path), motion.up_axis, ""
     assert form is not None  # as planned
@@ -280,7 +306,7 @@ def write_motion(
         motion = turn_to_up(motion, assumed)
         turned = f", turned from {up} up to {assumed} up, as readers of {form.suffix} expect"
     files = files_to_write(str(path), ())
-    more = {"angles": angles, "rotations": rotations}
+    more = {"angles": angles, "rotations": rotations, "quality": quality}
     if angles is None and form is CSV and rotations is None and is_body(motion.skeleton):
         more["angles"] = "clinical"
     given = {name: value for name, value in more.items() if value is not None}
@@ -289,4 +315,7 @@ def write_motion(
     if more["angles"] == "clinical" and form is CSV:
         columns = "the joint angles of the ISB"
     words = f"{len(motion)} frames of {columns}{turned}"
-    return [(path, words), *((Path(file), "its skeleton") for file in files[1:])]
+    beside = [(Path(file), "its skeleton") for file in files[1:]]
+    if quality is not None and form is MOT:
+        beside.append((Path(quality_path(str(path))), "what its values are worth"))
+    return [(path, words), *beside]
