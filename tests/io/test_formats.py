@@ -42,7 +42,7 @@ READ_OPTIONS = {
     "motion": {"skeleton", "length_unit", "rate", "positions", "animation", "smpl_model"},
     "markers": {"length_unit", "rate", "zeros_are_missing"},
 }
-WRITE_OPTIONS = {"length_unit", "up_axis", "markers", "angles", "rotations"}
+WRITE_OPTIONS = {"length_unit", "up_axis", "markers", "angles", "rotations", "quality"}
 
 
 def functions(form: Format) -> list[Function]:
