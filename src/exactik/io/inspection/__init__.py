@@ -17,21 +17,3 @@ from exactik.io.inspection._markers import (
     describe_time,
     inspect_markers,
 )
-
-__all__ = [
-    "READABLE",
-    "BoneFacts",
-    "DofFacts",
-    "Facts",
-    "MarkerFacts",
-    "SkeletonFacts",
-    "describe_analog",
-    "describe_human",
-    "describe_markers",
-    "describe_skeleton",
-    "describe_time",
-    "inspect_file",
-    "inspect_markers",
-    "list_human",
-    "measure_space",
-]
