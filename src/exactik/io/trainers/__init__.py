@@ -13,12 +13,3 @@ from exactik.io.trainers._numpy import write_beyondmimic, write_mjlab
 from exactik.io.trainers._pickles import write_gmr, write_mimickit
 from exactik.io.trainers._protomotions import write_protomotions
 from exactik.io.trainers._unitree import write_unitree_csv
-
-__all__ = [
-    "write_beyondmimic",
-    "write_gmr",
-    "write_mimickit",
-    "write_mjlab",
-    "write_protomotions",
-    "write_unitree_csv",
-]
