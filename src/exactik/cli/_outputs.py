@@ -177,15 +177,17 @@ def _check_paths(plans: Sequence[OutputPlan], read: Sequence[str]) -> None:
             raise FileError(path, f"cannot be written: {error.strerror or error}") from None
 
 
-def format_attention(segments: Sequence[dict[str, Any]], list_all: bool) -> list[str]:
+def format_attention(
+    segments: Sequence[dict[str, Any]], list_all: bool, first_frame: int
+) -> list[str]:
     """Return segments of frames with their reason, the worst first, a line or two each."""
     if len(segments) == 0:
         return []
     shown = segments if list_all else segments[:MAX_LISTED_SEGMENTS]
-    frames = [_format_range(s["first"], s["last"], "d") for s in shown]
+    frames = [_format_range(first_frame + s["first"], first_frame + s["last"], "d") for s in shown]
     times = [_format_range(s["start_s"], s["end_s"], ".2f") for s in shown]
     frames_width, times_width = max(map(len, frames)), max(map(len, times))
-    lines = ["Frames that need attention, the worst first (counted from 0):"]
+    lines = ["Frames that need attention, the worst first (numbered as in the file):"]
     for frame, moment, segment in zip(frames, times, shown, strict=True):
         head = f"  {frame.rjust(frames_width)}  {moment.rjust(times_width)} s  "
         lines += textwrap.wrap(
@@ -206,7 +208,7 @@ def print_solved(
     """Print what came of a recording."""
     say()
     say(textwrap.fill(headline, LINE_WIDTH))
-    lines = format_attention(summary["attention"], list_all)
+    lines = format_attention(summary["attention"], list_all, summary["first_frame_in_file"])
     if len(lines) > 0:
         say()
         say("\n".join(lines))

@@ -71,7 +71,14 @@ def test_findings_say_what_a_verdict_rests_on(solved: ik.Track):
     kinds = {found.kind for found in solved.findings}
     needs_context = {"size", "handedness", "labels", "up-axis", "marker-set", "calibration"}
     needs_fit = {"proportions", "marker-symmetry"}
-    needs_cause = {"limb-symmetry", "marker-stretch", "marker-jump", "backwards", "limits"}
+    needs_cause = {
+        "limb-symmetry",
+        "marker-stretch",
+        "marker-jump",
+        "backwards",
+        "limits",
+        "closure-gap",
+    }
     assert set(THRESHOLDS) - kinds <= needs_context | needs_fit | needs_cause
     for found in solved.findings:
         assert found.severity in ("good", "look") and found.text != ""
@@ -180,6 +187,7 @@ CASES: list[tuple[str, float, float, float | None]] = [
     ("not-converged", 0.01, 0.1, 0.5),
     ("jumps", 0.03, 0.1, 0.5),
     ("poor-frames", 0.05, 0.3, None),
+    ("closure-gap", 0.002 / ADULT, 0.004 / ADULT, None),
     ("calibration", 0.0, 1.0, None),
 ]
 
@@ -188,6 +196,7 @@ DETAILS = {
     "size": 2.0,
     "factor": 2.0,
     "largest": 0.09,
+    "mean": 0.004,
     "distance": 0.03,
     "count": "3 markers",
     "open": 3,

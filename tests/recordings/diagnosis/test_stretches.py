@@ -102,7 +102,7 @@ def test_heads_beside_their_markers_in_a_twentieth_of_the_frames(
     if grade == "care":
         (reason,) = verdict.reasons
         assert reason.code == "marker-stretch" and set(reason.names) == set(HEAD)
-        assert "off by up to 64 mm in frames 100 to 111" in reason.text
+        assert "off by up to 64 mm in frames 101 to 112" in reason.text
 
 
 def stray(markers: ik.Markers, name: str, seconds: float) -> ik.Markers:

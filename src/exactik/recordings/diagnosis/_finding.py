@@ -25,6 +25,7 @@ class Finding:
         unit: of the value and the threshold.
         threshold: that the value is beyond, or would have to be; None without one.
         frames: first and last frame that it is about, counted from 0; None if it is about all.
+        first_frame: number of frame 0 in the file, by which its sentence counts.
         names: of markers, bones or dofs that it is about.
         details: what else its sentence needs, lengths in metres where the name has no unit.
     """
@@ -35,6 +36,7 @@ class Finding:
     unit: str = ""
     threshold: float | None = None
     frames: tuple[int, int] | None = None
+    first_frame: int = 0
     names: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
 

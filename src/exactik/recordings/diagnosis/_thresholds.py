@@ -100,6 +100,8 @@ THRESHOLDS: dict[str, Threshold] = {
     "jumps": Threshold(care=0.05, reject=0.3, unit="share"),
     # Of the frames that fit far worse than others.
     "poor-frames": Threshold(care=0.1, unit="share"),
+    # 3 mm of an adult on average between points that the model's file holds together.
+    "closure-gap": Threshold(care=0.0018, unit="statures"),
     # The fit of the figure did not come to rest.
     "calibration": Threshold(care=0.0),
 }

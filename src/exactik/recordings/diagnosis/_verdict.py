@@ -43,7 +43,8 @@ def diagnose(track: Track) -> tuple[Finding, ...]:
         *find_far_markers(track, evidence.swaps),
         *_find_frozen_markers(track),
     ]
-    return sort_findings(found)
+    first_frame = track.markers.first_frame
+    return sort_findings(replace(each, first_frame=first_frame) for each in found)
 
 
 def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -80,7 +81,9 @@ class RecordingVerdict:
         reasons: against "good", in order of weight; empty if it is good.
         solved: bones that the markers tell something of.
         held: bones without a marker on them or beyond them: they stay at rest.
-        span: first and last frame in which the subject is seen, where that is not all of them.
+        span: first and last frame in which the subject is seen, where that is not all of them;
+            counted from 0.
+        first_frame: number of frame 0 in the file, by which the sentence counts.
     """
 
     grade: Grade
@@ -88,6 +91,7 @@ class RecordingVerdict:
     solved: tuple[str, ...] = ()
     held: tuple[str, ...] = ()
     span: tuple[int, int] | None = None
+    first_frame: int = 0
 
     @property
     def words(self) -> str:
@@ -111,7 +115,8 @@ class RecordingVerdict:
             who = join_names(self.held, 4)
             text += f" No marker tells anything of {who}: held at rest."
         if self.span is not None:
-            text += f" The subject is seen in frames {self.span[0]} to {self.span[1]}."
+            first, last = (self.first_frame + frame for frame in self.span)
+            text += f" The subject is seen in frames {first} to {last}."
         return text
 
     def to_dict(self) -> dict[str, Any]:
@@ -139,6 +144,7 @@ def judge_findings(findings: Sequence[Finding]) -> RecordingVerdict:
         solved=by_kind["bones-solved"].names if "bones-solved" in by_kind else (),
         held=by_kind["bones-held"].names if "bones-held" in by_kind else (),
         span=None if seen is None or seen.value == 1.0 else seen.frames,
+        first_frame=0 if seen is None else seen.first_frame,
     )
 
 

@@ -62,6 +62,10 @@ SENTENCES = {
     "not-converged": "the solve did not come to rest in {value!p} of the frames",
     "jumps": "the pose jumps though no marker does in {value!p} of the frames",
     "poor-frames": "markers fit far worse than elsewhere in {value!p} of the frames",
+    "closure-gap": (
+        "the model's file holds {names!n} together, which is not kept: "
+        "the gap is {mean!m} on average, up to {largest!m}"
+    ),
     "calibration": "the fit of the figure to the subject did not come to rest",
     "bones-solved": "markers tell something of {names!n}",
     "bones-held": "no marker tells anything of {names!n}: held at rest",
@@ -214,8 +218,8 @@ def describe(finding: Finding) -> Reason:
         "value": finding.value,
         "value_mm": 1e3 * finding.value,
         "names": finding.names,
-        "first": finding.first,
-        "last": finding.last,
+        "first": finding.first_frame + finding.first,
+        "last": finding.first_frame + finding.last,
         **details,
     }
     if finding.severity == "look" and kind in STRETCHES:

@@ -217,6 +217,16 @@ def measure_frames(evidence: Evidence) -> Iterator[Finding]:
     yield measure("poor-frames", float(mark_segments(len(track), poor)[frames].mean()))
 
 
+def measure_closures(evidence: Evidence) -> Iterator[Finding]:
+    """Points that the figure's file holds together are together."""
+    motion = evidence.track.motion
+    pose = motion.skeleton.forward(np.array(motion.q[evidence.frames]))
+    for closure in motion.skeleton.closures:
+        gap = closure.measure_gap(pose)
+        facts = {"mean": float(gap.mean()), "largest": float(gap.max())}
+        yield measure("closure-gap", facts["mean"] / evidence.stature, closure.bones, **facts)
+
+
 def list_bones(evidence: Evidence) -> Iterator[Finding]:
     """Of which bones markers tell something, and in which frames the subject is seen."""
     held = tuple(b.name for b in evidence.skeleton.bones if b.name not in evidence.instrumented)
@@ -246,6 +256,7 @@ CRITERIA: tuple[Criterion, ...] = (
     measure_sides,
     measure_swaps,
     measure_frames,
+    measure_closures,
     list_bones,
 )
 WITHOUT_MARKERS: tuple[Criterion, ...] = (measure_use, list_bones)

@@ -55,7 +55,7 @@ def _render_row(
     """Return cells: frames, times, a badge and the reason."""
     facts = segment_facts(track, found)
     cells = (
-        render_stretch_link(facts, find_frame),
+        render_stretch_link(facts, find_frame, track.markers.first_frame),
         format_times(facts),
         f'<span class="badge {escape(style)}">{what}</span>',
         escape(found.text),
@@ -81,10 +81,16 @@ def render_table(heads: Sequence[str], rows: Sequence[str], kind: str = "") -> s
     return table(rows[:UNFOLDED_ROWS]) + fold
 
 
-def render_stretch_link(stretch: Facts, find_frame: Callable[[int, int], int]) -> str:
-    """Return a link to a stretch, with its "first" and "last" frame, that shows one of them."""
+def render_stretch_link(
+    stretch: Facts, find_frame: Callable[[int, int], int], first_frame: int
+) -> str:
+    """Return a link to a stretch, with its "first" and "last" frame, that shows one of them.
+
+    They are counted from 0; what is read are their numbers in the file, from `first_frame` on.
+    """
     first, last = stretch["first"], stretch["last"]
-    text = f"{first}" if first == last else f"{first}–{last}"
+    number = first_frame + first
+    text = f"{number}" if first == last else f"{number}–{first_frame + last}"
     return render_frame_link(text, first, last, find_frame(first, last))
 
 

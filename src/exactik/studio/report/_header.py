@@ -94,7 +94,8 @@ def _render_fit(summary: Facts) -> str:
     if error["mean_mm"] is None:
         return "No marker was seen in any frame, so nothing is known of the motion."
     frame = error["worst_frame"]
-    link = render_frame_link(f"frame {frame}", frame, frame, frame)
+    number = summary["first_frame_in_file"] + frame
+    link = render_frame_link(f"frame {number}", frame, frame, frame)
     return (
         f"The markers fit to {format_millimetres(error['mean_mm'])} on average; worst "
         f"{format_millimetres(error['max_mm'])}, {escape(error['worst_marker'])} in {link}."

@@ -61,6 +61,7 @@ def render_track_card(track: Track) -> str:
     seen = track.marker_errors[np.isfinite(track.marker_errors)]
     worst = find_frame(0, len(track) - 1)
     missing = format_share(float(find_missing(track).mean()))
+    number = track.markers.first_frame
     facts = [
         ("frames", f"{len(track)} at {track.markers.rate:g} Hz"),
         ("markers", f"{len(track.names)}, {missing} missing"),
@@ -70,9 +71,9 @@ def render_track_card(track: Track) -> str:
     if len(seen) > 0:
         m = int(np.nanargmax(track.marker_errors[worst]))
         error = format_millimetres(1e3 * float(track.marker_errors[worst, m]))
-        facts.append(("worst", f"{error}, {track.names[m]} in frame {worst}"))
+        facts.append(("worst", f"{error}, {track.names[m]} in frame {number + worst}"))
     for n, segment in enumerate(track.attention[:MAX_FINDINGS]):
-        frames = f"{segment.first}–{segment.last}: {segment.text}"
+        frames = f"{number + segment.first}–{number + segment.last}: {segment.text}"
         facts.append(("needs a look" if n == 0 else "", frames))
     scene = compose_scene(
         track.motion,

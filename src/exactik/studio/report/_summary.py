@@ -29,7 +29,8 @@ def summary_of(
 ) -> Facts:
     """Return what a report says, as numbers and names that JSON can hold; None where unknown.
 
-    Frames are counted from 0, times are seconds from the first frame, lengths are millimetres.
+    Frames are counted from 0, in sentences as the file does (`first_frame_in_file` on); times are
+    seconds from the first frame, lengths are millimetres.
 
     Args:
         track: the solved recording.

@@ -72,10 +72,7 @@ def render_timeline(track: Track, summary: Facts, heat: HeatMap) -> str:
     parts += [
         draw_area_row([("iterations", values, "area")], top, "", "iterations of each frame", 70)
     ]
-    parts += [draw_axis_row(count, track.markers.rate), "</div>"]
-    first = summary["first_frame_in_file"]
-    note = f"Frames are counted from 0; frame 0 is number {first} of the recording."
-    return "".join(parts) + f'<p class="note">{note}</p>'
+    return "".join([*parts, draw_axis_row(count, track.markers.rate), "</div>"])
 
 
 def _render_errors(

@@ -112,7 +112,8 @@ def track_tasks(
         references=references,
         options=options,
     )
-    return solved, said + unused
+    motion = replace(solved.motion, start_time=float(times[0]))
+    return replace(solved, motion=motion), said + unused
 
 
 def choose_markers(
