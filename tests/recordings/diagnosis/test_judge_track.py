@@ -77,6 +77,7 @@ def test_findings_say_what_a_verdict_rests_on(solved: ik.Track):
         "marker-jump",
         "backwards",
         "limits",
+        "left-out",
         "closure-gap",
     }
     assert set(THRESHOLDS) - kinds <= needs_context | needs_fit | needs_cause
@@ -187,6 +188,7 @@ CASES: list[tuple[str, float, float, float | None]] = [
     ("not-converged", 0.01, 0.1, 0.5),
     ("jumps", 0.03, 0.1, 0.5),
     ("poor-frames", 0.05, 0.3, None),
+    ("left-out", 0.05, 0.2, 0.7),
     ("closure-gap", 0.002 / ADULT, 0.004 / ADULT, None),
     ("calibration", 0.0, 1.0, None),
 ]
@@ -197,6 +199,7 @@ DETAILS = {
     "factor": 2.0,
     "largest": 0.09,
     "mean": 0.004,
+    "samples": "30 samples",
     "distance": 0.03,
     "count": "3 markers",
     "open": 3,
@@ -257,11 +260,15 @@ def test_two_markers_of_a_wrist_that_exchange_names_are_named(markers: ik.Marker
     position = markers.positions.copy()
     position[20:40, [one, other]] = position[20:40, [other, one]]
     swapped = replace(markers, positions=position)
-    track = ik.track(ik.human(), swapped)
+    track = ik.track(ik.human(), swapped, robust=None)
     assert track.verdict.grade == "care"
     (reason,) = [r for r in track.verdict.reasons if r.code == "swaps"]
     assert set(reason.names) == {"LWRA", "LWRB"} and reason.value == 20 / len(markers)
-    assert ik.track(ik.human(), swapped, robust="huber").verdict.grade == "good"
+    for robust in ("auto", "huber"):
+        repaired = ik.track(ik.human(), swapped, robust=robust)
+        assert repaired.verdict.grade == "good"
+        (swap,) = (found for found in repaired.findings if found.kind == "swap")
+        assert swap.details["verdict"] == "repaired" and swap.frames == (20, 39)
 
 
 def test_a_single_exchange_is_as_long_as_the_shorter_side():

@@ -114,10 +114,20 @@ def stray(markers: ik.Markers, name: str, seconds: float) -> ik.Markers:
 
 @pytest.mark.parametrize("name", ["RBWT", "LKNE", "STRN"])
 def test_a_marker_that_strays_for_a_while_is_named(markers: ik.Markers, name: str):
-    verdict = ik.track(ik.human(), stray(markers, name, 0.3)).verdict
+    strayed = stray(markers, name, 0.3)
+    verdict = ik.track(ik.human(), strayed, robust=None).verdict
     assert verdict.grade == "care"
     reasons = {reason.code: reason for reason in verdict.reasons}
     assert name in reasons["marker-stretch"].names
+    # By default it is left out, said, and counts if it is much of what there is of it.
+    track = ik.track(ik.human(), strayed)
+    (left_out,) = (found for found in track.attention if found.kind == "ignored-marker")
+    assert left_out.names == (name,) and left_out.frames == (120, 120 + round(0.3 * RATE) - 1)
+    assert left_out.value == pytest.approx(0.1, abs=0.02)
+    assert track.verdict.grade == "good"
+    (reason,) = ik.track(ik.human(), strayed.between(1.0, 3.0)).verdict.reasons
+    assert reason.code == "left-out" and reason.names == (name,)
+    assert f"{round(0.3 * RATE)} samples were left out" in reason.text
 
 
 def test_what_a_robust_loss_left_out_does_no_harm(markers: ik.Markers):

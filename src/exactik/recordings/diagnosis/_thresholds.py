@@ -86,6 +86,8 @@ THRESHOLDS: dict[str, Threshold] = {
     "limb-symmetry": Threshold(care=3.0, unit="times"),
     # Of the frames with exchanged names: a limb turned over, a second of three minutes.
     "swaps": Threshold(care=0.005, unit="share"),
+    # Of a marker's samples: one in ten thrown away is more than a camera's mistakes.
+    "left-out": Threshold(care=0.1, reject=0.6, unit="share"),
     # 40 mm of an adult for 0.1 s: where OpenSim's practice ends; in sound recordings 32.
     "marker-stretch": Threshold(care=0.024, unit="statures"),
     # 25 mm of an adult from one frame to the next; in sound recordings 17 at most.

@@ -53,9 +53,8 @@ SENTENCES = {
         "{pairs!n} sit at places that are not mirror images, by up to {distance!m}"
     ),
     "limb-symmetry": "{names!n} is off by {error!m}, {mirrored} by {other!m}",
-    "swaps": (
-        "{pairs!n} seem to have exchanged their names for a while (--robust huber exchanges them)"
-    ),
+    "swaps": "{pairs!n} seem to have exchanged their names for a while",
+    "left-out": "{samples} were left out as gross outliers, {value!p} of {names[0]}'s at most",
     "gaps": "joints of {limb} had lost their markers in {value!p} of the time",
     "gaps, of no limb": "joints had lost their markers in {value!p} of the time",
     "blind": "fewer than three markers are seen in {value!p} of the frames",

@@ -202,6 +202,18 @@ def measure_swaps(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
+def measure_left_out(evidence: Evidence) -> Iterator[Finding]:
+    """Few samples of any marker were left out as gross outliers."""
+    track = evidence.track
+    left = track.left_out[evidence.frames].sum(axis=0)
+    if left.any():
+        shares = left / np.maximum(left + evidence.seen.sum(axis=0), 1)
+        order = [m for m in np.argsort(-shares, kind="stable") if left[m] > 0]
+        names = tuple(track.names[m] for m in order)
+        samples = count_noun(int(left.sum()), "sample")
+        yield measure("left-out", float(shares[order[0]]), names, samples=samples)
+
+
 def measure_frames(evidence: Evidence) -> Iterator[Finding]:
     """Every limb has its markers most of the time, and most frames are solved from markers."""
     track, frames = evidence.track, evidence.frames
@@ -255,6 +267,7 @@ CRITERIA: tuple[Criterion, ...] = (
     measure_fit,
     measure_sides,
     measure_swaps,
+    measure_left_out,
     measure_frames,
     measure_closures,
     list_bones,

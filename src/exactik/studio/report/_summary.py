@@ -274,7 +274,6 @@ def _settings_facts(track: Track) -> Facts:
     return {
         "limits": frame_problem.limits,
         "locked": names[frame_problem.locked].tolist(),
-        "robust": loss,
         "robust_width_mm": None if loss is None else _round_number(1e3 * problem.loss_width),
         "weights": {name: float(weight) for name, weight in pairs if weight != 1.0},
         "offsets_per_frame": len(track.marker_points) > 1,

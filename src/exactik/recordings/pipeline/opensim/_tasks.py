@@ -105,6 +105,7 @@ def track_tasks(
         markers,
         weights=dict(zip(names, weights.tolist(), strict=True)),
         smooth=None,
+        robust=None,
         posture=SETUP_POSTURE,
         branches=branches,
         threads=threads,
