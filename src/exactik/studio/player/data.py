@@ -72,7 +72,6 @@ def encode_scene(
         "rate": scene.rate,
         "length": scene.length,
         "first": scene.first,
-        "offset": scene.first_frame,
         "frames": block.add(np.diff(scene.frames, prepend=0).astype("<u4")),
         "low": low.tolist(),
         "high": high.tolist(),

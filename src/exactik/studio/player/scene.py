@@ -53,7 +53,6 @@ class PlayerScene:
         marker_bones: bone on which the figure has each marker, −1 where it has none, (M,).
         marker_points: place of each on its bone [m], (M, 3), or (K, M, 3) if it differs by frame.
         first: frame that is shown at first.
-        first_frame: number of frame 0 in the file, by which readers count.
         ghosts: other figures, shown pale.
         plates: force plates.
     """
@@ -68,7 +67,6 @@ class PlayerScene:
     marker_bones: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     marker_points: Array = field(default_factory=lambda: np.empty((0, 3)))
     first: int = 0
-    first_frame: int = 0
     ghosts: tuple[Ghost, ...] = ()
     plates: tuple[ShownPlate, ...] = ()
 
@@ -193,7 +191,6 @@ def compose_scene(
         pose=pose,
         measured=np.empty((len(frames), 0, 3)),
         first=first,
-        first_frame=thing.first_frame,
     )
     if markers is None:
         return scene
@@ -252,7 +249,6 @@ def _compose_markers(
         marker_bones=np.full(len(markers.names), -1, dtype=np.int64),
         marker_points=np.zeros((len(markers.names), 3)),
         first=first,
-        first_frame=markers.first_frame,
         plates=show_plates(markers, frames, _up_matrix(markers.up_axis)),
     )
 

@@ -24,16 +24,15 @@ def headline_of(summary: Facts) -> str:
         summary["verdict_text"],
         _describe_fit(summary),
         _describe_size(summary),
-        *describe_open_dofs(summary),
         *_describe_attention(summary),
         *_describe_suspects(summary),
     ]
     return " ".join([*parts, *describe_limits(summary), *_describe_speed(summary)])
 
 
-def format_frames(stretch: Facts, first_frame: int) -> str:
-    """Return "frame 7 (0.06 s)" or "frames 7–12 (0.06–0.10 s)", numbered as in the file."""
-    first, last = first_frame + stretch["first"], first_frame + stretch["last"]
+def format_frames(stretch: Facts) -> str:
+    """Return "frame 7 (0.06 s)" or "frames 7–12 (0.06–0.10 s)"."""
+    first, last = stretch["first_in_file"], stretch["last_in_file"]
     if first == last:
         return f"frame {first} ({stretch['start_s']:.2f} s)"
     return f"frames {first}–{last} ({stretch['start_s']:.2f}–{stretch['end_s']:.2f} s)"
@@ -43,9 +42,9 @@ def _describe_fit(summary: Facts) -> str:
     error = summary["error"]
     if error["mean_mm"] is None:
         return "No marker was seen in any frame, so nothing is known of the motion."
-    frame = summary["first_frame_in_file"] + error["worst_frame"]
     text = f"The markers fit to {format_millimetres(error['mean_mm'])} on average (95 % within "
     text += f"{format_millimetres(error['p95_mm'])}; worst {format_millimetres(error['max_mm'])}, "
+    frame = error["worst_frame"] + summary["first_frame_in_file"]
     return text + f"{error['worst_marker']} in frame {frame})."
 
 
@@ -62,22 +61,12 @@ def _describe_size(summary: Facts) -> str:
     return text
 
 
-def describe_open_dofs(summary: Facts) -> list[str]:
-    """Return a sentence if there are joints that the markers never determine."""
-    dofs = summary["never_determined"]
-    if len(dofs) == 0:
-        return []
-    bones = list(dict.fromkeys(name.rpartition(".")[0] for name in dofs))
-    count = f"{len(dofs)} of {summary['dofs']} dofs"
-    return [f"The markers leave {count} open, of {join_names(bones, 5)}: these stay near rest."]
-
-
 def _count_used(summary: Facts) -> int:
     return len(summary["markers"]["used"])
 
 
 def _describe_attention(summary: Facts) -> list[str]:
-    segments, first_frame = summary["attention"], summary["first_frame_in_file"]
+    segments = summary["attention"]
     if len(segments) == 0:
         is_good = summary["verdict"] == "good"
         return ["Nothing needs a look." if is_good else "No stretch is worse than the others."]
@@ -92,20 +81,20 @@ def _describe_attention(summary: Facts) -> list[str]:
         single = len(segments) == 1
         needs = "1 stretch needs" if single else f"{len(segments)} stretches need"
         outside = f"{good} of the frames are outside of {'it' if single else 'them'}"
-        return [f"{needs} a look ({outside}): {_name_segments(segments, first_frame)}."]
+        return [f"{needs} a look ({outside}): {_name_segments(segments)}."]
     return [
         f"{len(segments)} stretches need a look: {join_names(kinds)}; {good} of the frames are "
-        f"outside of them. Above all {_name_segments(segments[:MAX_NAMED], first_frame)}."
+        f"outside of them. Above all {_name_segments(segments[:MAX_NAMED])}."
     ]
 
 
-def _name_segments(segments: Sequence[Facts], first_frame: int) -> str:
+def _name_segments(segments: Sequence[Facts]) -> str:
     """Return stretches with the causes of their reasons; those of one cause together."""
     reasons: dict[str, list[str]] = {}
     for segment in segments:
         text = segment["text"]
         cause = text.cause if isinstance(text, Reason) else text
-        reasons.setdefault(cause, []).append(format_frames(segment, first_frame))
+        reasons.setdefault(cause, []).append(format_frames(segment))
     return "; ".join(f"{join_names(frames)}, {text}" for text, frames in reasons.items())
 
 
@@ -114,21 +103,12 @@ def _describe_suspects(summary: Facts) -> list[str]:
     likely = [swap for swap in summary["swaps"] if swap["verdict"] in ("likely", "repaired")]
     for swap in likely[:MAX_NAMED]:
         who = f"{swap['names'][0]} and {swap['names'][1]} seem to have exchanged their names in "
-        frames = format_frames(swap, summary["first_frame_in_file"])
-        texts.append(f"{who}{frames}: {describe_swap(swap)}.")
+        texts.append(f"{who}{format_frames(swap)}: {describe_swap(swap)}.")
     if len(likely) > MAX_NAMED:
         texts.append(f"So do {count_noun(len(likely) - MAX_NAMED, 'other pair')}.")
     if summary["spikes"] > 0:
         spikes = count_noun(summary["spikes"], "sample stood", "samples stood")
         texts.append(f"{spikes} out as spikes and had no say.")
-    ghosts = list(dict.fromkeys(ghost["name"] for ghost in summary["ghosts"]))
-    if len(ghosts) > 0:
-        verb = "is" if len(ghosts) == 1 else "are"
-        texts.append(f"{join_names(ghosts, 4)} {verb} far off for a while.")
-    frozen = list(dict.fromkeys(marker["name"] for marker in summary["frozen"]))
-    if len(frozen) > 0:
-        verb = "stands" if len(frozen) == 1 else "stand"
-        texts.append(f"{join_names(frozen, 4)} {verb} still to the last digit while others move.")
     return texts
 
 

@@ -180,11 +180,14 @@ def find_gross_outliers(problem: TrackingProblem, q: Array, share: float = 1.0) 
     the distances from which samples are far.
     """
     distance, position = _measure_distances(problem, q), problem.targets.position
-    far = find_far_samples(distance, share)
+    far, rather_far = (find_far_samples(distance, share * x) for x in (1.0, SUSPICION_SHARE))
     span = max(round(MAX_PREDICTION_SECONDS * problem.rate), 2)
     for m in np.flatnonzero(far.any(axis=0)):
-        near = np.flatnonzero(np.isfinite(distance[:, m]) & ~far[:, m])
-        for first, last in find_segments(far[:, m]):
+        near = np.flatnonzero(np.isfinite(distance[:, m]) & ~rather_far[:, m])
+        for first, last in find_segments(rather_far[:, m] | far[:, m]):
+            if not far[first : last + 1, m].any():
+                continue
+            far[first : last + 1, m] = True  # the same fault, which the figure has begun to follow
             off = MIN_SUDDEN_SHARE * float(np.median(distance[first : last + 1, m]))
             k = int(np.searchsorted(near, first))
             before, after = near[max(k - 2, 0) : k][::-1], near[k : k + 2]

@@ -226,8 +226,8 @@ const exactikPlayer = (() => {
       now = indexOf(t);
       frame = t;
       slider.value = String(t);
-      const pose = scene.frames[now] === t ? "" : `, pose of frame ${scene.offset + scene.frames[now]}`;
-      const text = `frame ${scene.offset + t}${pose} · ${(t / scene.rate).toFixed(2)} s`;
+      const pose = scene.frames[now] === t ? "" : `, pose of frame ${scene.frames[now]}`;
+      const text = `frame ${t}${pose} · ${(t / scene.rate).toFixed(2)} s`;
       clock.textContent = text;
       slider.setAttribute("aria-valuetext", text);
       redraw();

@@ -73,11 +73,7 @@ def render_retargeting_report(result: Retargeting, command: str = "") -> str:
     scene = compose_pair(result, [finding.frame for finding in findings], first)
     player = encode_scene(scene)
     sections = [
-        render_section(
-            "attention",
-            "Needs attention",
-            _render_findings(findings, rate, result.motion.first_frame),
-        ),
+        render_section("attention", "Needs attention", _render_findings(findings, rate)),
         render_section("time", "Over time", _render_timeline(result, measures)),
         render_section(
             "bones", "Which bone took over which", _render_correspondence(result), _describe(result)
@@ -87,7 +83,6 @@ def render_retargeting_report(result: Retargeting, command: str = "") -> str:
     data = {
         "frames": len(result.motion),
         "rate": rate,
-        "offset": result.motion.first_frame,
         "series": {name: encode_16_bit(values) for name, values in _list_series(measures).items()},
         "readout": [
             {"series": "slide", "name": "feet slide", "unit": "mm", "digits": 3},
@@ -160,7 +155,7 @@ def _render_verdict(result: Retargeting) -> str:
     return assemble_verdict(grade, words, escape(sentence), rows)
 
 
-def _render_findings(findings: tuple[FaultyStretch, ...], rate: float, first_frame: int) -> str:
+def _render_findings(findings: tuple[FaultyStretch, ...], rate: float) -> str:
     if len(findings) == 0:
         return (
             "<p>Nothing: feet stand, wrists are in their places, nothing jumps or is too fast.</p>"
@@ -173,7 +168,7 @@ def _render_findings(findings: tuple[FaultyStretch, ...], rate: float, first_fra
             "end_s": finding.last / rate,
         }
         badge = f'<span class="badge {STYLES[finding.kind]}">{escape(finding.kind)}</span>'
-        link = render_stretch_link(stretch, lambda *_, frame=finding.frame: frame, first_frame)
+        link = render_stretch_link(stretch, lambda *_, frame=finding.frame: frame)
         cells = (link, format_times(stretch), badge, escape(finding.text))
         rows.append("".join(f"<td>{cell}</td>" for cell in cells))
     return render_table(("Frames", "Time", "What", "Why"), rows, "stretches")
