@@ -216,8 +216,9 @@ def measure_closures(evidence: Evidence) -> Iterator[Finding]:
     pose = motion.skeleton.forward(np.array(motion.q[evidence.frames]))
     for closure in motion.skeleton.closures:
         gap = closure.measure_gap(pose)
-        facts = {"mean": float(gap.mean()), "largest": float(gap.max())}
-        yield measure("closure-gap", facts["mean"] / evidence.stature, closure.bones, **facts)
+        mean, largest = float(gap.mean()), float(gap.max())
+        value = mean / evidence.stature
+        yield measure("closure-gap", value, closure.bones, mean=mean, largest=largest)
 
 
 def list_bones(evidence: Evidence) -> Iterator[Finding]:

@@ -83,8 +83,8 @@ def repair_outliers(
     """
     recorded = prepared.recorded
     cleaned, by_paths = _restore_full_frames(recorded, *remove_outliers(recorded, run.options))
-    swaps, suspected = list(by_paths.swaps), by_paths.spikes.any(axis=1)
-    suspected |= find_gross_outliers(recorded, q, SUSPICION_SHARE).any(axis=1)
+    suspicious = by_paths.spikes | find_gross_outliers(recorded, q, SUSPICION_SHARE)
+    swaps, suspected = list(by_paths.swaps), np.asarray(suspicious.any(axis=1))
     for swap in swaps:
         suspected[swap.first : swap.last + 1] = True
     if not suspected.any():
@@ -100,15 +100,15 @@ def repair_outliers(
         far = find_gross_outliers(repaired, q)
     if len(swaps) == 0 and not far.any():
         return None
-    for _ in range(MAX_ROUNDS):
+    for rounds in range(1, MAX_ROUNDS + 1):
         left, filled = _leave_out(repaired, far, sigma, run.options)
         path = _solve_again(replace(run, problem=filled), q)
-        before, far = far, find_gross_outliers(repaired, path.q)
-        if (far == before).all():
-            break
-        q = path.q
-    outliers = Outliers(swaps=tuple(swaps), spikes=before)
-    return PreparedMarkers(recorded=left, problem=filled, outliers=outliers), path
+        still_far = find_gross_outliers(repaired, path.q)
+        if rounds == MAX_ROUNDS or (far == still_far).all():
+            outliers = Outliers(swaps=tuple(swaps), spikes=far)
+            return PreparedMarkers(recorded=left, problem=filled, outliers=outliers), path
+        far, q = still_far, path.q
+    return None
 
 
 def _restore_full_frames(
