@@ -124,8 +124,8 @@ def _find_jumps(track: Track) -> Iterator[Finding]:
 
 def _find_left_out_markers(track: Track) -> Iterator[Finding]:
     """Yield each segment in which a marker was left out as a gross outlier."""
-    for m in np.flatnonzero(track.left_out.any(axis=0)):
-        name, left_out = track.names[m], track.left_out[:, m]
+    for m, name in enumerate(track.names):
+        left_out = track.left_out[:, m]
         for segment in find_segments(left_out, join=FIT_JOIN_FRAMES):
             frames = segment.first + np.flatnonzero(left_out[segment.first : segment.last + 1])
             if len(frames) >= MIN_LEFT_OUT_FRAMES:

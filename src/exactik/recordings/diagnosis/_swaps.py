@@ -91,8 +91,8 @@ def examine_swaps(track: Track) -> list[Finding]:
     for done in track.swaps:  # by the pose alone
         names = tuple(track.recorded_names[name] for name in done.names)
         if not any({*pair} == {*names} and done.first <= at <= done.last for pair, at in listed):
-            ends = tuple(track.names.index(name) for name in done.names)
-            swaps.append(_examine(track, _Suspicion(done.first, done.last, *ends, "pose")))
+            one, other = (track.names.index(name) for name in done.names)
+            swaps.append(_examine(track, _Suspicion(done.first, done.last, one, other, "pose")))
     examined = [_examine(track, suspicion) for suspicion in by_pose[:MAX_EXAMINED]]
     swaps += [swap for swap in examined if swap.details["verdict"] == "likely"]
     return sorted(swaps, key=lambda swap: (swap.first, swap.names))
