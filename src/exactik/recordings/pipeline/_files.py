@@ -113,7 +113,7 @@ def read_skeleton(
 def _say_what_figures_there_are(name: str) -> str:
     """Return a sentence for a name that no figure has, with near misses."""
     robots = list_robots()
-    near = get_close_matches(name, [*BUILT_IN, *robots], n=2)
+    near = get_close_matches(name, BUILT_IN, n=2) or get_close_matches(name, robots, n=2)
     hint = f"did you mean {' or '.join(near)}? " if len(near) > 0 else ""
     known = " ".join(readable_suffixes("skeleton"))
     by_name = "" if len(robots) > 0 else " (names of robots: pip install robot_descriptions)"
