@@ -5,7 +5,8 @@
 
 Nothing is given but our human. One line each: markers used of those there, mean and 95 % error,
 values measured and doubtful, verdict, seconds, reasons. TEXT chooses recordings whose path
-contains it. --plain solves each again without branches and smoothing, from the same fitted figure, and says which is better.
+contains it. --plain solves each again without branches and smoothing, from the same fitted figure,
+and says which is better.
 --spoiled makes copies of those that are good (tools/spoiled_copies.py) and counts what is called
 good of them: none may be. --write keeps the table in build/recordings-table.md. Nothing is cached,
 but --keep FILE writes the findings, and --again FILE judges those of such a file by
