@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from exactik.solvers._result import Result
 
 
+SETTLED_GRADIENT = 1e-6
+"""Relative projected gradient below which the derivatives of a place are, to as many digits, those
+of the minimum: a descent may stall there because the cost is not resolved any better."""
 NULL_EIGENVALUE = 1e-9  # share of the largest (scaled) eigenvalue that counts as none
 CURVATURE_ROUNDING = 1e-12  # share of the largest curvature that is rounding
 
@@ -96,7 +99,7 @@ def _invert_hessian(result: Result) -> tuple[Array, Array]:
 
     Dofs are scaled to unit curvature first, so that metres and radians compare.
     """
-    if not result.converged:
+    if not result.converged and result.projected_gradient > SETTLED_GRADIENT:
         slope = f"relative projected gradient {result.projected_gradient:.1e}"
         raise CoordinateError(
             f"error bars and sensitivities need a minimum; this solve did not converge ({slope})"
@@ -156,15 +159,30 @@ def _describe_direction(direction: Array, names: tuple[str, ...]) -> str:
     return " ".join(parts) + (" …" if len(order) > 4 else "")
 
 
+def backpropagate_result(result: Result, slope: Array) -> dict[str, Array]:
+    """Return the gradients by the targets of the terms, by goal, (n, 3), from that by the dofs."""
+    inverse, _ = _invert_hessian(result)
+    x = -inverse @ slope
+    by_term = _differentiate_terms_by_targets(result.problem, result.q)
+    return {name: np.array([x @ each for each in terms]) for name, terms in by_term.items()}
+
+
 def _compute_target_derivatives(problem: Problem, q: Array) -> dict[str, Array]:
     """Return ∂g/∂τ of every goal on a bone by name: (nv, 3), or (nv, 6) for a pose."""
+    by_term = _differentiate_terms_by_targets(problem, q)
+    goals = dict(zip(problem.rows, problem.goals, strict=True))
+    return {name: goals[name].join_target_derivatives(each) for name, each in by_term.items()}
+
+
+def _differentiate_terms_by_targets(problem: Problem, q: Array) -> dict[str, list[Array]]:
+    """Return ∂g/∂τ of the terms of every goal on a bone by name, (nv, 3) each."""
     tree, arrays, work = problem.skeleton.tree, problem.packed.arrays, problem.workspace
     J, r = problem.jacobian(q), problem.residual(q)
     W = problem.packed.weight
     force = W @ r
     update_kinematics(tree, arrays, problem.skeleton.normalised(q), work)
-    derivatives: dict[str, Array] = {}
-    for (name, terms), goal in zip(problem.packed.terms.items(), problem.goals, strict=True):
+    derivatives: dict[str, list[Array]] = {}
+    for name, terms in problem.packed.terms.items():
         by_term: list[Array] = []
         for m in range(terms.start, terms.stop):
             row = int(arrays.terms.row[m])
@@ -177,7 +195,7 @@ def _compute_target_derivatives(problem: Problem, q: Array) -> dict[str, Array]:
             )
             by_term.append(-J.T @ W[:, rows] @ first + L.T @ mixed)
         if len(by_term) > 0:
-            derivatives[name] = goal.join_target_derivatives(by_term)
+            derivatives[name] = by_term
     return derivatives
 
 

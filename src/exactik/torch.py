@@ -1,0 +1,118 @@
+"""Inverse kinematics as a layer of PyTorch: batches in, tensors out, exact gradients back.
+
+    import exactik.torch
+
+    q = exactik.torch.solve(problem, {"hand": targets})       # (B, nq), differentiable in targets
+    positions, rotations = exactik.torch.forward(skeleton, q)
+
+A solve is differentiated as a whole, by the implicit function theorem at its solutions: one
+factorisation a problem, however many iterations it took. Only first derivatives are offered.
+Solving runs on the CPU, for tensors on a GPU too, unless `device="cuda"`; results are where the
+targets are, in their type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch.autograd.function import once_differentiable
+
+import exactik as ik
+from exactik.errors import CoordinateError, UsageError
+
+
+def solve(
+    problem: ik.Problem,
+    targets: Mapping[str, torch.Tensor],
+    *,
+    q0: torch.Tensor | np.ndarray | None = None,
+    on_failure: str = "raise",
+    **options: Any,
+) -> torch.Tensor:
+    """Solve a problem for a batch of targets; see `exactik.solve_batch`.
+
+    Args:
+        problem: what is asked.
+        targets: name of a goal → its targets, (B, 3), (B, 3, 3) or (B, 4, 4) as the goal takes
+            them.
+        q0: where to start, (nq,) or (B, nq); no gradient flows through it.
+        on_failure: "raise" if a problem did not converge, or ended in a saddle when gradients
+            are asked; "nan" for NaN in its place.
+        options: `solver`, `starts`, `seed`, `threads`, `device`, as for `exactik.solve_batch`.
+
+    Returns:
+        coordinates, (B, nq). The gradient through dofs at limits that the goals push against is
+        zero.
+    """
+    if len(targets) == 0 or not all(isinstance(t, torch.Tensor) for t in targets.values()):
+        raise UsageError("targets must be {name of a goal: tensor}, at least one")
+    start = _to_numpy(q0) if isinstance(q0, torch.Tensor) else q0
+    return _Solve.apply(problem, tuple(targets), start, on_failure, options, *targets.values())
+
+
+def forward(skeleton: ik.Skeleton, q: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return where all bones are: positions [m], (B, n, 3), and R_world_bone, (B, n, 3, 3).
+
+    Args:
+        skeleton: the figure.
+        q: coordinates, (B, nq); quaternions need not have unit length.
+    """
+    return _Forward.apply(skeleton, q)
+
+
+class _Solve(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        problem: ik.Problem,
+        names: tuple[str, ...],
+        q0: np.ndarray | None,
+        on_failure: str,
+        options: dict[str, Any],
+        *targets: torch.Tensor,
+    ) -> torch.Tensor:
+        arrays = {name: _to_numpy(t) for name, t in zip(names, targets, strict=True)}
+        batch = ik.solve_batch(problem, arrays, q0=q0, **options)
+        q = batch.q.copy()
+        if not batch.settled.all():
+            if on_failure == "raise":
+                first = int(np.argmin(batch.settled))
+                raise CoordinateError(
+                    f"{int((~batch.settled).sum())} of {len(batch)} problems did not converge, "
+                    f"problem {first} first: {batch[first].why}"
+                )
+            q[~batch.settled] = np.nan
+        ctx.batch, ctx.names, ctx.on_failure = batch, names, on_failure
+        return torch.from_numpy(q).to(targets[0])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[Any, ...]:
+        by_target = ctx.batch.backpropagate(_to_numpy(gradient), on_failure=ctx.on_failure)
+        return (*(None,) * 5, *(torch.from_numpy(by_target[n]).to(gradient) for n in ctx.names))
+
+
+class _Forward(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, skeleton: ik.Skeleton, q: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        ctx.skeleton, ctx.q = skeleton, _to_numpy(q)
+        pose = skeleton.forward(ctx.q)
+        return torch.from_numpy(pose.positions).to(q), torch.from_numpy(pose.rotations).to(q)
+
+    @staticmethod
+    @once_differentiable
+    def backward(
+        ctx: Any, by_position: torch.Tensor, by_rotation: torch.Tensor
+    ) -> tuple[None, torch.Tensor]:
+        gradient = ctx.skeleton.backpropagate(ctx.q, _to_numpy(by_position), _to_numpy(by_rotation))
+        return None, torch.from_numpy(gradient).to(by_position)
+
+
+def _to_numpy(tensor: torch.Tensor) -> np.ndarray:
+    """Return a copy in float64 on the CPU."""
+    return tensor.detach().to("cpu", torch.float64).numpy().copy()
