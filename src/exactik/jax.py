@@ -1,3 +1,4 @@
+# pyright: reportMissingImports=false
 """Inverse kinematics inside JAX programs, under `jit` and `grad`, with exact gradients.
 
     import exactik.jax
@@ -108,7 +109,7 @@ def _solve(call: _Call, targets: tuple[jax.Array, ...]) -> jax.Array:
     return jax.pure_callback(call.find_poses, result, *targets, vmap_method="sequential")
 
 
-def _solve_forward(call: _Call, targets: tuple[jax.Array, ...]) -> tuple[jax.Array, Any]:
+def _solve_forward(call: _Call, targets: tuple[jax.Array, ...]) -> tuple[Any, Any]:
     q = _solve(call, targets)
     return q, (q, targets)
 

@@ -1,3 +1,4 @@
+# pyright: reportMissingImports=false
 """Inverse kinematics as a layer of PyTorch: batches in, tensors out, exact gradients back.
 
     import exactik.torch
@@ -90,7 +91,8 @@ class _Solve(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[Any, ...]:
+    def backward(ctx: Any, *grad_outputs: torch.Tensor) -> tuple[Any, ...]:
+        (gradient,) = grad_outputs
         by_target = ctx.batch.backpropagate(_to_numpy(gradient), on_failure=ctx.on_failure)
         return (*(None,) * 5, *(torch.from_numpy(by_target[n]).to(gradient) for n in ctx.names))
 
@@ -106,9 +108,8 @@ class _Forward(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(
-        ctx: Any, by_position: torch.Tensor, by_rotation: torch.Tensor
-    ) -> tuple[None, torch.Tensor]:
+    def backward(ctx: Any, *grad_outputs: torch.Tensor) -> tuple[None, torch.Tensor]:
+        by_position, by_rotation = grad_outputs
         gradient = ctx.skeleton.backpropagate(ctx.q, _to_numpy(by_position), _to_numpy(by_rotation))
         return None, torch.from_numpy(gradient).to(by_position)
 

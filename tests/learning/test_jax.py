@@ -1,3 +1,4 @@
+# pyright: reportMissingImports=false
 """Solves and poses inside JAX programs: under `jit` and `grad`, beside differences."""
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
+# pyright: reportMissingImports=false
 """The layer of PyTorch: gradients checked by PyTorch, failures, types; a limb length is learned."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +33,7 @@ def make_arm() -> ik.Skeleton:
     return ik.Skeleton.build("arm", bones)
 
 
-def turn(vectors: torch.Tensor) -> torch.Tensor:
+def turn(vectors: Any) -> Any:
     """Rotation matrices of rotation vectors, (B, 3)."""
     x, y, z = vectors.unbind(-1)
     zero = torch.zeros_like(x)
@@ -53,7 +56,7 @@ def test_gradcheck_of_places_and_turns(far: bool) -> None:
         [[0.2, 0.5, -0.1], [-0.3, 0.1, 0.4]], dtype=torch.float64, requires_grad=True
     )
 
-    def solve(places: torch.Tensor, turns: torch.Tensor) -> torch.Tensor:
+    def solve(places: Any, turns: Any) -> Any:
         targets = {"hand": places, "hand.orientation": turn(turns)}
         return layer.solve(problem, targets, solver=TIGHT, threads=1)
 
