@@ -40,7 +40,7 @@ def solve(
         targets: name of a goal → its targets, (B, 3), (B, 3, 3) or (B, 4, 4) as the goal takes
             them.
         q0: where to start, (nq,) or (B, nq): numbers, nothing that is traced.
-        on_failure: "nan" for NaN where a problem did not converge, and where gradients of a saddle
+        on_failure: "nan" for NaN where a problem neither converged nor reached its goals, and where gradients of a saddle
             are asked; "raise" for an error of JAX that holds the reason.
         options: `solver`, `starts`, `seed`, `threads`, `device`, as for `exactik.solve_batch`.
 
@@ -80,10 +80,11 @@ class _Call:
     def find_poses(self, *targets: Any) -> np.ndarray:
         """Return the solutions, (B, nq), in the type of the targets."""
         batch = ik.solve_batch(self.problem, self._name(targets), q0=self.q0, **self.options)
-        if self.on_failure == "raise" and not batch.settled.all():
-            first = int(np.argmin(batch.settled))
+        failed = ~(batch.converged | batch.reached)
+        if self.on_failure == "raise" and failed.any():
+            first = int(np.argmax(failed))
             raise CoordinateError(f"problem {first} did not converge: {batch[first].why}")
-        return np.where(batch.settled[:, None], batch.q, np.nan).astype(targets[0].dtype)
+        return np.where(failed[:, None], np.nan, batch.q).astype(targets[0].dtype)
 
     def backpropagate(self, gradient: Any, q: Any, *targets: Any) -> tuple[np.ndarray, ...]:
         """Return the gradients by the targets; at a solution another solve ends where it begins."""

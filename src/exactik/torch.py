@@ -40,8 +40,8 @@ def solve(
         targets: name of a goal → its targets, (B, 3), (B, 3, 3) or (B, 4, 4) as the goal takes
             them.
         q0: where to start, (nq,) or (B, nq); no gradient flows through it.
-        on_failure: "raise" if a problem did not converge, or ended in a saddle when gradients
-            are asked; "nan" for NaN in its place.
+        on_failure: "raise" if a problem neither converged nor reached its goals, or ended in a saddle
+            when gradients are asked; "nan" for NaN in its place.
         options: `solver`, `starts`, `seed`, `threads`, `device`, as for `exactik.solve_batch`.
 
     Returns:
@@ -78,14 +78,15 @@ class _Solve(torch.autograd.Function):
         arrays = {name: _to_numpy(t) for name, t in zip(names, targets, strict=True)}
         batch = ik.solve_batch(problem, arrays, q0=q0, **options)
         q = batch.q.copy()
-        if not batch.settled.all():
+        failed = ~(batch.converged | batch.reached)
+        if failed.any():
             if on_failure == "raise":
-                first = int(np.argmin(batch.settled))
+                first = int(np.argmax(failed))
                 raise CoordinateError(
-                    f"{int((~batch.settled).sum())} of {len(batch)} problems did not converge, "
+                    f"{int(failed.sum())} of {len(batch)} problems did not converge, "
                     f"problem {first} first: {batch[first].why}"
                 )
-            q[~batch.settled] = np.nan
+            q[failed] = np.nan
         ctx.batch, ctx.names, ctx.on_failure = batch, names, on_failure
         return torch.from_numpy(q).to(targets[0])
 

@@ -32,7 +32,7 @@ from exactik.solvers._reachability import bound_reach
 from exactik.solvers._registry import METHODS, list_solvers, resolve_method
 from exactik.solvers._result import Result
 from exactik.solvers._solve import SolveOptions, solve, solve_until_stopped
-from exactik.solvers._uncertainty import SETTLED_GRADIENT, Covariance, backpropagate_result
+from exactik.solvers._uncertainty import Covariance, backpropagate_result
 from exactik.solvers._verdict import STATUSES
 from exactik.solvers._view import Iterate, View
 from exactik.solvers.methods import (
@@ -61,7 +61,6 @@ __all__ = [
     "LBFGS",
     "MAX_POLISH",
     "METHODS",
-    "SETTLED_GRADIENT",
     "STATUSES",
     "Auto",
     "Cancelled",

@@ -29,6 +29,7 @@ import numpy as np
 
 from exactik.errors import CoordinateError
 from exactik.kernels.calculus import dense
+from exactik.kernels.calculus.backpropagation import NEAR_MINIMUM
 from exactik.kernels.calculus.workspace import SLOPE, update_kinematics
 from exactik.kernels.goals import terms as term
 from exactik.problem import Problem
@@ -44,9 +45,6 @@ if TYPE_CHECKING:
     from exactik.solvers._result import Result
 
 
-SETTLED_GRADIENT = 1e-6
-"""Relative projected gradient below which the derivatives of a place are, to as many digits, those
-of the minimum: a descent may stall there because the cost is not resolved any better."""
 NULL_EIGENVALUE = 1e-9  # share of the largest (scaled) eigenvalue that counts as none
 CURVATURE_ROUNDING = 1e-12  # share of the largest curvature that is rounding
 
@@ -99,11 +97,6 @@ def _invert_hessian(result: Result) -> tuple[Array, Array]:
 
     Dofs are scaled to unit curvature first, so that metres and radians compare.
     """
-    if not result.converged and result.projected_gradient > SETTLED_GRADIENT:
-        slope = f"relative projected gradient {result.projected_gradient:.1e}"
-        raise CoordinateError(
-            f"error bars and sensitivities need a minimum; this solve did not converge ({slope})"
-        )
     problem, nv = result.problem, result.problem.skeleton.nv
     place = View(problem).at(result.q)
     free = np.flatnonzero(~find_active_dofs(problem, place))
@@ -128,6 +121,13 @@ def _invert_hessian(result: Result) -> tuple[Array, Array]:
     scaled_vectors = scale[:, None] * vectors[:, fixed]
     inverse[np.ix_(free, free)] = (scaled_vectors / values[fixed]) @ scaled_vectors.T
     null[free] = _reduce_to_echelon(scale[:, None] * vectors[:, ~fixed])
+    # A descent may stall where the cost is not resolved any better: what counts is how far it is.
+    distance = np.abs(inverse @ place.gradient).max(initial=0.0)
+    if not result.converged and distance > NEAR_MINIMUM:
+        slope = f"relative projected gradient {result.projected_gradient:.1e}"
+        raise CoordinateError(
+            f"error bars and sensitivities need a minimum; this solve did not converge ({slope})"
+        )
     return inverse, null
 
 

@@ -35,8 +35,9 @@ from exactik.kernels.tree.fk import forward_kinematics
 from exactik.kernels.tree.packed import NONE
 from exactik.spatial import cross
 
-__all__ = ["backpropagate_frames", "backpropagate_solves"]
+__all__ = ["NEAR_MINIMUM", "backpropagate_frames", "backpropagate_solves"]
 
+NEAR_MINIMUM = 1e-6  # [rad or m] Newton step: from there derivatives change in the sixth digit
 SMALLEST_PIVOT = 1e-9  # share of the diagonal entry: below it a direction counts as open
 
 
@@ -47,7 +48,8 @@ def backpropagate_solves(
     """Write the gradients by the targets of the terms, (B, n, 3), and where they exist, (B,).
 
     Args: `slopes` (B, nv) of the loss by the dofs at the solutions q (B, nq). `is_minimum` is 0
-    where H is not positive definite on the free dofs: nothing is written for such a problem.
+    where H is not positive definite on the free dofs, or the minimum is not near: nothing is written
+    for such a problem.
     """
     pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
     for b in range(q.shape[0]):
@@ -56,12 +58,13 @@ def backpropagate_solves(
         update_active_set(
             box.coordinate, box.lower, box.upper, box.free, q[b], work.g, descent.active_set
         )
-        is_minimum[b] = 1.0 if factor_free_block(pattern, work.H, descent) else 0.0
-        if is_minimum[b] == 0.0:
+        is_minimum[b] = 0.0
+        if not factor_free_block(pattern, work.H, descent):
             continue
-        for i in range(slopes.shape[1]):
-            descent.rhs[i] = -slopes[b, i] if descent.active_set[i] == 0.0 else 0.0
-        solve(pattern, descent.L, descent.rhs, descent.path)
+        if not solve_free_block(pattern, work.g, descent) <= NEAR_MINIMUM:
+            continue
+        is_minimum[b] = 1.0
+        solve_free_block(pattern, slopes[b], descent)
         write_twists(tree, work.joint_dofs[SLOPE], work.S, descent.rhs, descent.V)
         for m in range(goals.terms.kind.shape[0]):
             write_target_gradient(goals.terms, m, descent.V, work, by_target[b, m])
@@ -78,6 +81,18 @@ def factor_free_block(pattern, H, descent):
         if descent.active_set[i] == 0.0 and descent.L[i, level] < SMALLEST_PIVOT * H[i, level]:
             return False
     return True
+
+
+@jit
+def solve_free_block(pattern, gradient, descent):
+    """Write x = −H⁻¹ gradient to descent.rhs, 0 in the active set; return its largest entry."""
+    x, largest = descent.rhs, 0.0
+    for i in range(gradient.shape[0]):
+        x[i] = -gradient[i] if descent.active_set[i] == 0.0 else 0.0
+    solve(pattern, descent.L, x, descent.path)
+    for i in range(gradient.shape[0]):
+        largest = max(largest, abs(x[i]))
+    return largest
 
 
 @jit

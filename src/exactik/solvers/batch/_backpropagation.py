@@ -44,7 +44,7 @@ def backpropagate(
     slopes = problem.skeleton.dof_gradient(batch.q, gradient)
     felt = slopes.any(axis=1)  # what a loss does not look at needs no derivative
     by_term = np.zeros((len(batch), len(problem.template.arrays.terms.kind), 3))
-    left = felt & ~_solve_compiled(batch, slopes, felt & batch.settled, by_term, threads)
+    left = felt & ~_solve_compiled(batch, slopes, felt, by_term, threads)
     for i in np.flatnonzero(left):
         try:
             for name, each in backpropagate_result(batch[i], slopes[i]).items():

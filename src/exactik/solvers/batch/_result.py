@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from exactik._arrays import freeze
 from exactik._renamed import warn_renamed
 from exactik.problem import Problem
-from exactik.solvers import CONVERGED_GRADIENT, SETTLED_GRADIENT, Certificate, Covariance, Result
+from exactik.solvers import CONVERGED_GRADIENT, Certificate, Covariance, Result
 from exactik.solvers.batch._backpropagation import backpropagate
 from exactik.typing import Array, BoolArray, IntArray
 
@@ -143,11 +143,6 @@ class BatchResult:
         """Whether q is a stationary point within the limits, (B,)."""
         aim = max(self.tolerance, CONVERGED_GRADIENT)
         return (self.ended == "converged") | (self.projected_gradient <= aim)
-
-    @property
-    def settled(self) -> BoolArray:
-        """Whether q is so close to a stationary point that its derivatives are known, (B,)."""
-        return self.converged | (self.projected_gradient <= SETTLED_GRADIENT)
 
     @cached_property
     def _verdicts(self) -> list[tuple[str, str]]:
