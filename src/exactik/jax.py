@@ -40,8 +40,8 @@ def solve(
         targets: name of a goal → its targets, (B, 3), (B, 3, 3) or (B, 4, 4) as the goal takes
             them.
         q0: where to start, (nq,) or (B, nq): numbers, nothing that is traced.
-        on_failure: "nan" for NaN where a problem neither converged nor reached its goals, and where gradients of a saddle
-            are asked; "raise" for an error of JAX that holds the reason.
+        on_failure: "nan" for NaN where a problem neither converged nor reached its goals, and where
+            gradients of a saddle are asked; "raise" for an error of JAX that holds the reason.
         options: `solver`, `starts`, `seed`, `threads`, `device`, as for `exactik.solve_batch`.
 
     Returns:

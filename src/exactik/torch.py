@@ -40,8 +40,8 @@ def solve(
         targets: name of a goal → its targets, (B, 3), (B, 3, 3) or (B, 4, 4) as the goal takes
             them.
         q0: where to start, (nq,) or (B, nq); no gradient flows through it.
-        on_failure: "raise" if a problem neither converged nor reached its goals, or ended in a saddle
-            when gradients are asked; "nan" for NaN in its place.
+        on_failure: "raise" if a problem neither converged nor reached its goals, or ended in a
+            saddle when gradients are asked; "nan" for NaN in its place.
         options: `solver`, `starts`, `seed`, `threads`, `device`, as for `exactik.solve_batch`.
 
     Returns:

@@ -48,8 +48,8 @@ def backpropagate_solves(
     """Write the gradients by the targets of the terms, (B, n, 3), and where they exist, (B,).
 
     Args: `slopes` (B, nv) of the loss by the dofs at the solutions q (B, nq). `is_minimum` is 0
-    where H is not positive definite on the free dofs, or the minimum is not near: nothing is written
-    for such a problem.
+    where H is not positive definite on the free dofs, or the minimum is not near: nothing is
+    written for such a problem.
     """
     pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
     for b in range(q.shape[0]):
