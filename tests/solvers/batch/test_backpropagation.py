@@ -29,9 +29,11 @@ def make_problem() -> tuple[ik.Problem, dict[str, Array]]:
         ik.AimGoal("head", (0, 1, 0), (1, 2, 3), (0, 0.1, 0.1)),
         ik.DirectionGoal("l_foot", (0, 1, 0), (0, 1, 0)),
         ik.OrientationGoal("r_foot", np.eye(3)),
+        ik.PositionGoal("l_shin", (0, 0, 0), (0.1, 0, 0.1), relative_to="r_shin"),
+        ik.OrientationGoal("l_hand", np.eye(3), weight=0.3, relative_to="head"),
         ik.PostureGoal(human.neutral(), weight=1e-2),
     ]
-    turns = np.array([exp_rotation(turn) for turn in rng.normal(scale=0.5, size=(9, 3))])
+    turns = np.array([exp_rotation(turn) for turn in rng.normal(scale=0.5, size=(12, 3))])
     poses = np.tile(np.eye(4), (3, 1, 1))
     poses[:, :3, :3] = turns[:3]
     poses[:, :3, 3] = rng.normal((0, 0.3, 1), 0.3, size=(3, 3))
@@ -41,7 +43,9 @@ def make_problem() -> tuple[ik.Problem, dict[str, Array]]:
         "head.orientation": turns[3:6],
         "head.aim": rng.normal(scale=2.0, size=(3, 3)),
         "l_foot.direction": rng.normal(size=(3, 3)),
-        "r_foot.orientation": turns[6:],
+        "r_foot.orientation": turns[6:9],
+        "l_shin in r_shin": rng.normal((0.2, 0, 0.1), 0.1, size=(3, 3)),
+        "l_hand.orientation in head": turns[9:],
     }
     return ik.Problem(human, goals), targets
 

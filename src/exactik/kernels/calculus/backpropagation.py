@@ -9,9 +9,11 @@ the gradient u by the dofs has therefore, with one solve a problem, the gradient
 x is a motion, and ξ = (ω, δ) what it does to the point of a term. With D, X = Wr·∂²r and E = R_t Rᵀ
 (`goals.terms`), the term's own target has
 
-    POSITION, DIRECTION    W D ξ
-    AIM                    −D_δᵀ W D ξ − X_δ ξ
+    DIRECTION              W D ξ
     LOG, a turn of R_t     −E (D_ωᵀ W D ξ + X_ω ξ + ½ (D_ωᵀ W r) × ω)
+    a place                −D_δᵀ W D ξ − X_δ ξ
+
+and between two bodies ξ is the motion of one as seen from the other, which carries the target.
 
 Through forward kinematics. A gradient by the frames is a wrench on each, and g_i = S_i · w summed
 over the subtree of dof i.
@@ -23,19 +25,19 @@ import numpy as np
 
 from exactik.compile import jit, jit_nogil
 from exactik.kernels.calculus.evaluate import evaluate
+from exactik.kernels.calculus.sweeps import multiply_transposed
 from exactik.kernels.calculus.workspace import BEND, JOINT_GRADIENT, SLOPE
+from exactik.kernels.goals.pairs import is_pair, place_in_world
 from exactik.kernels.goals.sums import EXACT, WRENCH_SIZE, sum_subtrees
 from exactik.kernels.goals.targets import retarget
-from exactik.kernels.goals.terms import AIM, LOG, local_derivatives, local_residual
+from exactik.kernels.goals.terms import DIRECTION, LOG, local_derivatives, local_residual
 from exactik.kernels.linear.active_set import copy_free_block, update_active_set
-from exactik.kernels.linear.ltdl import AncestorPattern, factor, solve
+from exactik.kernels.linear.ltdl import factor, solve
 from exactik.kernels.linear.six_vectors import add_scaled, dot, load, store
 from exactik.kernels.tree.couplings import SOURCE, expand_coordinates, reduce_gradient
 from exactik.kernels.tree.fk import forward_kinematics
 from exactik.kernels.tree.packed import NONE
 from exactik.spatial import cross
-
-__all__ = ["NEAR_MINIMUM", "backpropagate_frames", "backpropagate_solves"]
 
 NEAR_MINIMUM = 1e-6  # [rad or m] Newton step: from there derivatives change in the sixth digit
 SMALLEST_PIVOT = 1e-9  # share of the diagonal entry: below it a direction counts as open
@@ -51,7 +53,8 @@ def backpropagate_solves(
     where H is not positive definite on the free dofs, or the minimum is not near: nothing is
     written for such a problem.
     """
-    pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
+    pattern = goals.pattern
+    H = work.H if goals.pair_terms.shape[0] == 0 else work.pair_H
     for b in range(q.shape[0]):
         retarget(goals, targets, b)
         evaluate(tree, goals, q[b], np.int64(EXACT), work)
@@ -59,7 +62,7 @@ def backpropagate_solves(
             box.coordinate, box.lower, box.upper, box.free, q[b], work.g, descent.active_set
         )
         is_minimum[b] = 0.0
-        if not factor_free_block(pattern, work.H, descent):
+        if not factor_free_block(pattern, H, descent):
             continue
         if not solve_free_block(pattern, work.g, descent) <= NEAR_MINIMUM:
             continue
@@ -113,37 +116,54 @@ def write_twists(tree, slope, S, x, V):
 @jit
 def write_target_gradient(terms, m, V, work, gradient):
     """Write the gradient (3,) by the target of term m, from the twists V of all frames."""
+    k = np.int64(terms.frame[m])
+    if not is_pair(terms, m):
+        for c in range(6):
+            work.h[c] = V[k, c]
+        differentiate_by_target(terms, m, work.shift, work, gradient)
+        return
+    B = np.int64(terms.other[m])
+    for c in range(6):
+        work.h[c] = V[k, c] - V[B, c]
+    placed = place_in_world(terms, m, work)
+    differentiate_by_target(placed, m, work.no_shift, work, gradient)
+    x, y, z = multiply_transposed(work.R, B, gradient[0], gradient[1], gradient[2])
+    gradient[0], gradient[1], gradient[2] = x, y, z
+
+
+@jit
+def differentiate_by_target(terms, m, shift, work, gradient):
+    """Write the gradient (3,) by the target of term m in the world, for the twist in work.h."""
     k, kind, W = np.int64(terms.frame[m]), terms.kind[m], terms.weight
     r, f, D, X, xi = work.r, work.f, work.D, work.X, work.h
-    local_residual(terms, m, work.R, work.p, work.shift, work.e, r)
+    local_residual(terms, m, work.R, work.p, shift, work.e, r)
     for i in range(3):
         f[i] = W[m, i, 0] * r[0] + W[m, i, 1] * r[1] + W[m, i, 2] * r[2]
-    local_derivatives(terms, m, work.R, work.shift, work.e, r, f, D, X)
-    for i in range(3):
-        xi[i] = V[k, i]
+    local_derivatives(terms, m, work.R, shift, work.e, r, f, D, X)
     sx, sy, sz = cross(xi[0], xi[1], xi[2], work.e[0], work.e[1], work.e[2])
-    xi[3], xi[4], xi[5] = V[k, 3] + sx, V[k, 4] + sy, V[k, 5] + sz
-    for i in range(3):
-        r[i] = 0.0
-        for j in range(6):
-            r[i] += D[i, j] * xi[j]
+    xi[3], xi[4], xi[5] = xi[3] + sx, xi[4] + sy, xi[5] + sz
     gx = D[0, 0] * f[0] + D[1, 0] * f[1] + D[2, 0] * f[2]
     gy = D[0, 1] * f[0] + D[1, 1] * f[1] + D[2, 1] * f[2]
     gz = D[0, 2] * f[0] + D[1, 2] * f[1] + D[2, 2] * f[2]
     for i in range(3):
+        r[i] = 0.0
+        for j in range(6):
+            r[i] += D[i, j] * xi[j]
+    for i in range(3):
         f[i] = W[m, i, 0] * r[0] + W[m, i, 1] * r[1] + W[m, i, 2] * r[2]
         gradient[i] = f[i]
-    if kind != LOG and kind != AIM:
+    if kind == DIRECTION:
         return
     first = 0 if kind == LOG else 3
     for i in range(3):
-        r[i] = -(D[0, first + i] * f[0] + D[1, first + i] * f[1] + D[2, first + i] * f[2])
+        gradient[i] = -(D[0, first + i] * f[0] + D[1, first + i] * f[1] + D[2, first + i] * f[2])
         for j in range(6):
-            r[i] -= X[first + i, j] * xi[j]
-        gradient[i] = r[i]
+            gradient[i] -= X[first + i, j] * xi[j]
     if kind == LOG:
         cx, cy, cz = cross(gx, gy, gz, xi[0], xi[1], xi[2])
-        r[0], r[1], r[2] = r[0] - 0.5 * cx, r[1] - 0.5 * cy, r[2] - 0.5 * cz
+        r[0] = gradient[0] - 0.5 * cx
+        r[1] = gradient[1] - 0.5 * cy
+        r[2] = gradient[2] - 0.5 * cz
         turn_to_target(terms.rotation, m, work.R, k, r, gradient)
 
 

@@ -77,8 +77,9 @@ def _solve_compiled(
     is_minimum = np.zeros(len(numbers))
 
     def work_on(chunks: list[slice]) -> None:
-        arrays, work = problem.packed.copy_arrays(), new_workspace(tree)
-        descent = new_descent_state(tree, work.H.shape[1])
+        arrays = problem.packed.copy_arrays()
+        work = new_workspace(tree, arrays)
+        descent = new_descent_state(tree, problem.row_width)
         for chunk in chunks:
             backpropagate_solves(
                 tree,
