@@ -45,7 +45,7 @@ def make_problem() -> tuple[ik.Problem, dict[str, Array]]:
         "l_foot.direction": rng.normal(size=(3, 3)),
         "r_foot.orientation": turns[6:9],
         "l_shin in r_shin": rng.normal((0.2, 0, 0.1), 0.1, size=(3, 3)),
-        "l_hand.orientation in head": turns[9:],
+        "l_hand in head.orientation": turns[9:],
     }
     return ik.Problem(human, goals), targets
 
