@@ -43,14 +43,14 @@ def make_solver(skeleton: Skeleton) -> Callable[[Array, Array], tuple[Array, Arr
 
 
 def make_unrolled_gradient(
-    skeleton: Skeleton, iterations: int
+    skeleton: Skeleton, iterations: int, posture_weight: float = 0.0
 ) -> Callable[[Array, Array, Array], tuple[Array, Array]]:
     """Return a function of markers (B, M, 3), starts and weights u (B, nq): q, ∂(u·q)/∂markers.
 
     A fixed number of steps, differentiated one by one backwards, as automatic differentiation does.
     """
     jax, jnp = _load_jax()
-    iterate, begin = _make_iteration(skeleton)
+    iterate, begin = _make_iteration(skeleton, posture_weight)
 
     def solve_one(target: Any, q0: Any) -> Any:
         def advance(state: Any, _: None) -> tuple[Any, None]:
@@ -80,7 +80,9 @@ def _load_jax() -> tuple[Any, Any]:
     return jax, jnp
 
 
-def _make_iteration(skeleton: Skeleton) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def _make_iteration(
+    skeleton: Skeleton, posture_weight: float = 0.0
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return the step of one problem, and where it begins: q, cost, damping, passes, done."""
     jax, jnp = _load_jax()
     place_markers = _make_forward_kinematics(skeleton, jnp)
@@ -88,7 +90,8 @@ def _make_iteration(skeleton: Skeleton) -> tuple[Callable[..., Any], Callable[..
     upper = jnp.array(_limits_of_coordinates(skeleton, skeleton.upper, np.inf))
 
     def residual(q: Any, target: Any) -> Any:
-        return (place_markers(q) - target).ravel()
+        places = (place_markers(q) - target).ravel()
+        return jnp.concatenate([places, posture_weight**0.5 * q]) if posture_weight else places
 
     jacobian = jax.jacfwd(residual)
 

@@ -140,7 +140,7 @@ def make_coupled() -> ik.Skeleton:
     """The menagerie with two hinges that follow others."""
     figure = menagerie()
     couplings = [
-        ik.Coupling("oblique.rot", "hinge.ry", Polynomial((0.1, 0.5, -0.3))),
+        ik.Coupling("oblique.r", "hinge.ry", Polynomial((0.1, 0.5, -0.3))),
         ik.Coupling("euler.rx", "pair.rz", Linear(-0.8)),
     ]
     return ik.Skeleton.build("coupled", figure.bones, figure.markers, couplings)
