@@ -40,8 +40,8 @@ def solve(
         targets: name of a goal → its targets, (B, 3), (B, 3, 3) or (B, 4, 4) as the goal takes
             them.
         q0: where to start, (nq,) or (B, nq): numbers, nothing that is traced.
-        on_failure: "nan" for NaN where a problem neither converged nor reached its goals, and where
-            gradients of a saddle are asked; "raise" for an error of JAX that holds the reason.
+        on_failure: "nan" for NaN where a problem ran into a limit of iterations or time before its
+            goals were reached, and where gradients are asked far from a minimum; "raise" for an error of JAX that holds the reason.
         options: `solver`, `starts`, `seed`, `threads`, `device`, as for `exactik.solve_batch`.
 
     Returns:
@@ -80,10 +80,10 @@ class _Call:
     def find_poses(self, *targets: Any) -> np.ndarray:
         """Return the solutions, (B, nq), in the type of the targets."""
         batch = ik.solve_batch(self.problem, self._name(targets), q0=self.q0, **self.options)
-        failed = ~(batch.converged | batch.reached)
+        failed = np.char.endswith(batch.ended, "limit") & ~batch.reached
         if self.on_failure == "raise" and failed.any():
             first = int(np.argmax(failed))
-            raise CoordinateError(f"problem {first} did not converge: {batch[first].why}")
+            raise CoordinateError(f"problem {first} was not finished: {batch[first].why}")
         return np.where(failed[:, None], np.nan, batch.q).astype(targets[0].dtype)
 
     def backpropagate(self, gradient: Any, q: Any, *targets: Any) -> tuple[np.ndarray, ...]:

@@ -40,8 +40,8 @@ def solve(
         targets: name of a goal → its targets, (B, 3), (B, 3, 3) or (B, 4, 4) as the goal takes
             them.
         q0: where to start, (nq,) or (B, nq); no gradient flows through it.
-        on_failure: "raise" if a problem neither converged nor reached its goals, or ended in a
-            saddle when gradients are asked; "nan" for NaN in its place.
+        on_failure: "raise" if a problem ran into a limit of iterations or time before its goals were
+            reached, or if gradients are asked far from a minimum; "nan" for NaN in its place.
         options: `solver`, `starts`, `seed`, `threads`, `device`, as for `exactik.solve_batch`.
 
     Returns:
@@ -78,12 +78,12 @@ class _Solve(torch.autograd.Function):
         arrays = {name: _to_numpy(t) for name, t in zip(names, targets, strict=True)}
         batch = ik.solve_batch(problem, arrays, q0=q0, **options)
         q = batch.q.copy()
-        failed = ~(batch.converged | batch.reached)
+        failed = np.char.endswith(batch.ended, "limit") & ~batch.reached
         if failed.any():
             if on_failure == "raise":
                 first = int(np.argmax(failed))
                 raise CoordinateError(
-                    f"{int(failed.sum())} of {len(batch)} problems did not converge, "
+                    f"{int(failed.sum())} of {len(batch)} problems were not finished, "
                     f"problem {first} first: {batch[first].why}"
                 )
             q[failed] = np.nan

@@ -84,7 +84,7 @@ def test_failures_raise_or_become_nan() -> None:
     problem = ik.Problem(arm, ik.PositionGoal(end, (0, 0, 0), (0.3, 0, 0)))
     targets = {end: torch.tensor([[0.4, 0.2, 0.0]], requires_grad=True)}
     hurried = ik.Newton(max_iterations=1)
-    with pytest.raises(CoordinateError, match="1 of 1 problems did not converge"):
+    with pytest.raises(CoordinateError, match="1 of 1 problems were not finished"):
         layer.solve(problem, targets, solver=hurried)
     q = layer.solve(problem, targets, solver=hurried, on_failure="nan")
     assert q.isnan().all()

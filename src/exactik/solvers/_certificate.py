@@ -20,9 +20,8 @@ from exactik.solvers._critical_cone import ConeAnswer, find_descent_in_cone
 from exactik.solvers._view import Iterate, View
 from exactik.typing import Array, BoolArray, IntArray
 
-CONVERGED_GRADIENT = 3e-8
-"""Relative projected gradient that counts as none, whatever tolerance a method aimed at: 2√ε. What
-a step could gain is its square, as a share of the cost, and rounding hides that."""
+CONVERGED_GRADIENT = 1e-8
+"""Relative projected gradient that counts as none, whatever tolerance a method aimed at."""
 FLAT_EIGENVALUE = 1e-8  # of the largest curvature: one within this of zero does not count as rank
 ROUNDED_CURVATURE = 1e-11  # share of weight · lever² that may be rounding
 FLAT_COST = 1e-9  # share of the cost that a turn of 1 rad or a shift of 1 m must take away
