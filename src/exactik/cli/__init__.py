@@ -4,7 +4,7 @@ Exit codes: 0 done, 1 done but something needs attention, 2 misuse or unreadable
 traceback). Other distributions add commands through the entry points `exactik.commands`.
 """
 
-from exactik.cli import (  # noqa: F401
+from exactik.cli import (
     _check,
     _convert,
     _demo,
