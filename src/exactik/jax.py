@@ -41,7 +41,8 @@ def solve(
             them.
         q0: where to start, (nq,) or (B, nq): numbers, nothing that is traced.
         on_failure: "nan" for NaN where a problem ran into a limit of iterations or time before its
-            goals were reached, and where gradients are asked far from a minimum; "raise" for an error of JAX that holds the reason.
+            goals were reached, and where gradients are asked far from a minimum; "raise" for an
+            error of JAX that holds the reason.
         options: `solver`, `starts`, `seed`, `threads`, `device`, as for `exactik.solve_batch`.
 
     Returns:

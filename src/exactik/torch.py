@@ -40,8 +40,8 @@ def solve(
         targets: name of a goal → its targets, (B, 3), (B, 3, 3) or (B, 4, 4) as the goal takes
             them.
         q0: where to start, (nq,) or (B, nq); no gradient flows through it.
-        on_failure: "raise" if a problem ran into a limit of iterations or time before its goals were
-            reached, or if gradients are asked far from a minimum; "nan" for NaN in its place.
+        on_failure: "raise" if a problem ran into a limit of iterations or time before its goals
+            were reached, or if gradients are asked far from a minimum; "nan" for NaN in its place.
         options: `solver`, `starts`, `seed`, `threads`, `device`, as for `exactik.solve_batch`.
 
     Returns:
