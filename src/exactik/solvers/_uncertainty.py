@@ -34,6 +34,7 @@ from exactik.kernels.calculus.backpropagation import NEAR_MINIMUM
 from exactik.kernels.calculus.workspace import SLOPE, Workspace, update_kinematics
 from exactik.kernels.goals import pairs
 from exactik.kernels.goals import terms as term
+from exactik.kernels.tree.packed import NONE
 from exactik.problem import Problem
 from exactik.solvers._certificate import (
     CONVERGED_GRADIENT,
@@ -193,7 +194,7 @@ def _differentiate_terms_by_targets(problem: Problem, q: Array) -> dict[str, lis
             L = np.zeros((6, problem.skeleton.nv))
             slope = work.joint_dofs[SLOPE]
             bodies = [(int(arrays.terms.frame[m]), -np.eye(6))]
-            if pairs.is_pair(arrays.terms, m):
+            if arrays.terms.other[m] != NONE:
                 bodies.append((int(arrays.terms.other[m]), np.eye(6)))
             for frame, motion in bodies:
                 dense.write_jacobian_rows(
@@ -208,9 +209,12 @@ def _differentiate_terms_by_targets(problem: Problem, q: Array) -> dict[str, lis
 def _differentiate_term_by_target(problem: Problem, m: int, force: Array) -> tuple[Array, Array]:
     """Return ∂r/∂τ, (3, 3), and Wr·∂²r/∂ξ∂τ, (6, 3), of term m; its point is left in work.e."""
     terms, work = problem.packed.arrays.terms, problem.workspace
-    if pairs.is_pair(terms, m):
-        placed, other = pairs.place_in_world(terms, m, work), work.R[int(terms.other[m])]
-        axes = work.pair_axes[m]
+    if terms.other[m] != NONE:
+        pairs.write_in_world(terms, m, work)
+        placed = terms._replace(
+            target=work.pair_target, rotation=work.pair_turn, weight=work.pair_weight
+        )
+        other, axes = work.R[int(terms.other[m])], work.pair_axes[m]
         first, mixed = _differentiate_by_target(placed, m, work.no_shift, axes @ force, work)
         return axes.T @ first @ other, mixed @ other
     return _differentiate_by_target(terms, m, work.shift, force, work)

@@ -82,6 +82,12 @@ def place_in_world(terms, m, work):
 
 
 @jit
+def write_in_world(terms, m, work):
+    """Write target, rotation, weight and axes of term m in the world to `work`, for Python."""
+    place_in_world(terms, m, work)
+
+
+@jit
 def is_kept(terms, m, work):
     """Whether term m is a bound on a distance that holds, so that it costs nothing."""
     side = terms.axis[m, 1]
