@@ -51,7 +51,9 @@ def solve(
     if len(targets) == 0 or not all(isinstance(t, torch.Tensor) for t in targets.values()):
         raise UsageError("targets must be {name of a goal: tensor}, at least one")
     start = _to_numpy(q0) if isinstance(q0, torch.Tensor) else q0
-    return _Solve.apply(problem, tuple(targets), start, on_failure, options, *targets.values())
+    return _SolveFunction.apply(
+        problem, tuple(targets), start, on_failure, options, *targets.values()
+    )
 
 
 def forward(skeleton: ik.Skeleton, q: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -61,10 +63,10 @@ def forward(skeleton: ik.Skeleton, q: torch.Tensor) -> tuple[torch.Tensor, torch
         skeleton: the figure.
         q: coordinates, (B, nq); quaternions need not have unit length.
     """
-    return _Forward.apply(skeleton, q)
+    return _ForwardFunction.apply(skeleton, q)
 
 
-class _Solve(torch.autograd.Function):
+class _SolveFunction(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
@@ -98,7 +100,7 @@ class _Solve(torch.autograd.Function):
         return (*(None,) * 5, *(torch.from_numpy(by_target[n]).to(gradient) for n in ctx.names))
 
 
-class _Forward(torch.autograd.Function):
+class _ForwardFunction(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, skeleton: ik.Skeleton, q: torch.Tensor
