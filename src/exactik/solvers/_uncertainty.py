@@ -31,8 +31,8 @@ import numpy as np
 from exactik.errors import CoordinateError
 from exactik.kernels.calculus import dense
 from exactik.kernels.calculus.backpropagation import NEAR_MINIMUM
-from exactik.kernels.calculus.workspace import SLOPE, Workspace, update_kinematics
-from exactik.kernels.goals import pairs
+from exactik.kernels.calculus.workspace import SLOPE, Goals, Workspace, update_kinematics
+from exactik.kernels.goals import centroids, pairs
 from exactik.kernels.goals import terms as term
 from exactik.kernels.tree.packed import NONE
 from exactik.problem import Problem
@@ -193,12 +193,10 @@ def _differentiate_terms_by_targets(problem: Problem, q: Array) -> dict[str, lis
             first, mixed = _differentiate_term_by_target(problem, m, force[rows].copy())
             L = np.zeros((6, problem.skeleton.nv))
             slope = work.joint_dofs[SLOPE]
-            bodies = [(int(arrays.terms.frame[m]), -np.eye(6))]
-            if arrays.terms.other[m] != NONE:
-                bodies.append((int(arrays.terms.other[m]), np.eye(6)))
-            for frame, motion in bodies:
+            for frame, point, share in _list_moving_points(arrays, m, work):
+                motion = -share * np.eye(6)
                 dense.write_jacobian_rows(
-                    tree, arrays.free, slope, work.S, frame, work.e, motion, 0, L
+                    tree, arrays.free, slope, work.S, frame, point, motion, 0, L
                 )
             by_term.append(-J.T @ W[:, rows] @ first + L.T @ mixed)
         if len(by_term) > 0:
@@ -206,15 +204,29 @@ def _differentiate_terms_by_targets(problem: Problem, q: Array) -> dict[str, lis
     return derivatives
 
 
+def _list_moving_points(arrays: Goals, m: int, work: Workspace) -> list[tuple[int, Array, float]]:
+    """Return frame, point and share of all whose motions add up to that of term m."""
+    terms, members = arrays.terms, arrays.centroids
+    if terms.frame[m] == NONE:
+        own = range(int(members.first[m]), int(members.first[m + 1]))
+        places = [np.array(centroids.locate_member(members, k, work)) for k in own]
+        frames = [int(members.frame[k]) for k in own]
+        return list(zip(frames, places, [float(members.share[k]) for k in own], strict=True))
+    points = [(int(terms.frame[m]), work.e, 1.0)]
+    if terms.other[m] != NONE:
+        points.append((int(terms.other[m]), work.e, -1.0))
+    return points
+
+
 def _differentiate_term_by_target(problem: Problem, m: int, force: Array) -> tuple[Array, Array]:
     """Return ∂r/∂τ, (3, 3), and Wr·∂²r/∂ξ∂τ, (6, 3), of term m; its point is left in work.e."""
     terms, work = problem.packed.arrays.terms, problem.workspace
+    if terms.frame[m] == NONE:
+        centroids.differentiate_centroid(terms, problem.packed.arrays.centroids, m, force, work)
+        return -work.D[:, 3:], -work.X[:, 3:]
     if terms.other[m] != NONE:
-        pairs.write_in_world(terms, m, work)
-        placed = terms._replace(
-            target=work.pair_target, rotation=work.pair_turn, weight=work.pair_weight
-        )
-        other, axes = work.R[int(terms.other[m])], work.pair_axes[m]
+        placed, other = pairs.place_in_world(terms, m, work), work.R[int(terms.other[m])]
+        axes = work.pair_axes[m]
         first, mixed = _differentiate_by_target(placed, m, work.no_shift, axes @ force, work)
         return axes.T @ first @ other, mixed @ other
     return _differentiate_by_target(terms, m, work.shift, force, work)

@@ -21,6 +21,7 @@ from exactik.kernels.calculus.backpropagation import backpropagate_solves
 from exactik.kernels.calculus.workspace import new_workspace
 from exactik.kernels.descent.state import new_descent_state
 from exactik.kernels.goals.targets import Targets
+from exactik.kernels.tree.packed import NONE
 from exactik.solvers import backpropagate_result
 from exactik.typing import Array, BoolArray
 
@@ -67,7 +68,8 @@ def _solve_compiled(
     problem = batch.problem
     done = np.zeros(len(batch), bool)
     numbers = np.flatnonzero(chosen)
-    if not problem.compiled or len(numbers) == 0:
+    on_sums = (problem.template.arrays.terms.frame == NONE).any()  # of points of many bodies
+    if not problem.compiled or on_sums or len(numbers) == 0:
         return done
     tree = problem.skeleton.tree
     named = {name: targets[numbers] for name, targets in batch.targets.items()}
