@@ -8,20 +8,20 @@ chunks of a recording may have far more or far less of them than the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 from exactik._arrays import is_number
 from exactik.errors import UsageError
-from exactik.kernels.smoothing.accelerations import AccelerationPrior
 from exactik.recordings.tracking._frame_solver import FrameSolutions, TrackingRun, unwrap_path
-from exactik.recordings.tracking.smoothing._chunks import Chunk, cover_recording
+from exactik.recordings.tracking.smoothing._chunks import cover_recording
+from exactik.recordings.tracking.smoothing._held_out import Trial, choose_relaxations
 from exactik.recordings.tracking.smoothing._noise import estimate_noise_between_frames
 from exactik.recordings.tracking.smoothing._prior import (
-    AccelerationSquares,
     Smoothing,
     make_prior,
+    relax,
     weigh_accelerations,
 )
 from exactik.recordings.tracking.smoothing._smoother import (
@@ -32,7 +32,6 @@ from exactik.recordings.tracking.smoothing._smoother import (
 from exactik.recordings.tracking.smoothing._strength import (
     compute_strength_of_cutoff,
     estimate_strength,
-    update_strength,
 )
 from exactik.typing import Array
 
@@ -45,6 +44,11 @@ ratios the steps grow beyond what their linear model holds for, and take dofs th
 open, such as those of a neck of three joints, against their limits: after 10 and 3 alone heads were
 up to 64 mm beside their markers; test_smoothing_leaves_no_limb_beside_its_markers,
 test_a_lower_cut_off_is_smoother."""
+
+TRIALS = (*RELAXATION, 1.0, *RELAXATION[::-1])
+"""Likewise, of the steps with samples held out. Those that begin still know of these samples where
+nothing else tells of a dof, and are not judged by: what is left of them once accelerations have
+decided."""
 
 MIN_FRAMES = 3  # with which there is an acceleration
 
@@ -80,71 +84,44 @@ def smooth_path(
     """
     if len(path.q) < MIN_FRAMES:
         return path, None
-    chunk_frames, noise = run.options.chunk_frames, sigma
+    noise = sigma
     if noise is None:
         noise = estimate_noise_between_frames(run.problem, path.q, information)
     problem = make_smoothing_problem(run.problem, noise)
     mean_weight = compute_mean_weight(run.problem)
     # What no marker is on or beyond stays at rest and has no say in how the rest of it moves.
     is_seen = np.asarray(information.sum(axis=0) > 0.0)
-    smoother = Smoother(problem, chunk_frames, run.threads, is_seen)
-    free = make_prior(problem.skeleton)
-
-    def weigh(strength: AccelerationSquares, relaxation: float) -> AccelerationPrior:
-        return weigh_accelerations(
-            problem.skeleton, free, is_seen, noise, strength, relaxation=relaxation
-        )
-
-    chunks, q = cover_recording(len(path.q), chunk_frames), path.q
-    is_estimated = smooth == "auto"
-    step_count = len(RELAXATION) + ROUNDS + (1 if is_estimated else 0)
+    smoother = Smoother(problem, run.options.chunk_frames, run.threads, is_seen)
+    free, chunks = make_prior(problem.skeleton), cover_recording(len(path.q), smoother.chunk_frames)
+    step_count = len(RELAXATION) + ROUNDS + (len(TRIALS) if smooth == "auto" else 0)
 
     def report_steps(frames: int) -> None:
         report_frames(frames / step_count)
 
-    if is_estimated:
-        strength, q = _settle_strength(smoother, q, noise, chunks, free, weigh, report_steps)
-        stages = [1.0]  # all frames are there already, but for the last change of strength
+    if smooth == "auto":
+        strength = estimate_strength(smoother, path.q, free, chunks)
     else:
         own_information = information / mean_weight  # with the weights of the smoothing problem
         strength = compute_strength_of_cutoff(problem, float(smooth), own_information, noise, free)
-        stages = [*RELAXATION, *([1.0] * ROUNDS)]
-    priors = [weigh(strength, allowed) for allowed in stages]
-    found = smoother.advance(q, priors, noise, chunks, estimate=False, report_frames=report_steps)
+    prior = weigh_accelerations(problem.skeleton, free, is_seen, noise, strength)
+    allowed = np.ones_like(prior.turn)
+    if smooth == "auto":
+        trial = Trial(problem, len(TRIALS), smoother.stretch_frames)
+        Smoother(trial.problem, run.options.chunk_frames, run.threads, is_seen).advance(
+            path.q,
+            [relax(problem.skeleton, prior, allowed * relaxation) for relaxation in TRIALS],
+            noise,
+            chunks,
+            after_step=trial.measure,
+            report_frames=report_steps,
+        )
+        allowed = choose_relaxations(problem.skeleton, trial, problem.names, TRIALS)
+    priors = [
+        relax(problem.skeleton, prior, np.maximum(allowed, relaxation))
+        for relaxation in (*RELAXATION, *([1.0] * ROUNDS))
+    ]
+    found = smoother.advance(path.q, priors, noise, chunks, report_frames=report_steps)
     smoothed = FrameSolutions(found.q, path.outcomes.copy())
     smoothed.cost[:] = mean_weight * found.cost
     unwrap_path(problem, smoothed.q)
     return smoothed, Smoothing(prior=priors[-1], noise=noise)
-
-
-def _settle_strength(
-    smoother: Smoother,
-    q: Array,
-    noise: float,
-    chunks: Sequence[Chunk],
-    free: AccelerationPrior,
-    weigh: Callable[[AccelerationSquares, float], AccelerationPrior],
-    report_frames: Callable[[int], None],
-) -> tuple[AccelerationSquares, Array]:
-    """Return s² as smoothed frames have it, and the poses, (T, nq), smoothed with the one before.
-
-    Args:
-        smoother: of the recording.
-        q: poses to start from, (T, nq).
-        noise: σ [m].
-        chunks: that cover all frames.
-        free: which dofs turn and which shift.
-        weigh: returns the prior of s² and a relaxation.
-        report_frames: see `Smoother.advance`.
-    """
-    initial = estimate_strength(smoother, q, free, chunks)
-    strength, relaxations = initial, [*RELAXATION, 1.0]
-    for _ in range(ROUNDS):
-        priors = [weigh(strength, relaxation) for relaxation in relaxations]
-        smoothed = smoother.advance(
-            q, priors, noise, chunks, estimate=True, report_frames=report_frames
-        )
-        strength, q = update_strength(smoother, free, initial, smoothed), smoothed.q
-        # Relaxed steps still tremble: they come first, and are not estimated by.
-        relaxations = [1.0]
-    return strength, q

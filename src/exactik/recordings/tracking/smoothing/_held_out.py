@@ -1,0 +1,123 @@
+"""Which strength predicts best: samples of markers are held out, and looked for at every strength.
+
+A tenth of the samples has no weight while the steps of the stage take accelerations more and more
+seriously. After each step the distances of these samples from their places tell how well that
+strength predicts them: noise is followed if accelerations are taken too lightly, and motion is
+blunted if they are taken too seriously. So each bone in each stretch of frames gets the strongest
+smoothing that predicts the markers on it, and on the bones that it carries, as well as any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from exactik.model import Skeleton
+from exactik.recordings.tracking._problem import TrackingProblem
+from exactik.typing import Array, BoolArray, IntArray
+
+import os
+
+BLOCK_SECONDS = float(os.environ.get("BS", "0.1"))
+"""[s] for which a marker is held out: longer than what changes from frame to frame lasts. What is
+wrong with a marker for longer would be known from the frames beside it."""
+PERIOD = int(os.environ.get("PE", "10"))
+"""Blocks of which each marker is held out in one: each frame keeps nine in ten, so that its pose is
+nearly that of all of them."""
+TOLERANCE = float(os.environ.get("TO", "0.003"))
+"""Share by which a stronger smoothing may predict worse than the best: below what is by chance."""
+NEIGHBOUR_SHARE = 0.5
+"""Weight of the samples of the stretch before and the one after, beside a stretch's own."""
+WHOLE_SAMPLES = float(os.environ.get("WS", "10"))
+"""Number of samples that those of the whole recording count for in each stretch."""
+
+
+class Trial:
+    """Distances of the samples held out, after each of several steps.
+
+    Attributes:
+        problem: with these samples at no weight.
+    """
+
+    def __init__(self, problem: TrackingProblem, step_count: int, stretch_frames: int):
+        targets = problem.targets
+        trusted = (
+            np.ones(problem.seen.shape) if len(targets.confidence) == 0 else targets.confidence
+        )
+        real = problem.seen & (trusted == 1.0) & problem.counts
+        self.held_out = real & choose_held_out(problem)
+        self.stretch_frames = stretch_frames
+        self.problem = problem.with_targets(confidence=np.where(self.held_out, 0.0, trusted))
+        count = -(-len(problem) // stretch_frames)
+        self.totals = np.zeros((step_count, count, len(problem.names)))
+        self.counts = np.zeros((count, len(problem.names)))
+        np.add.at(self.counts, np.arange(len(problem)) // stretch_frames, self.held_out)
+
+    def measure(self, step: int, q: Array, frames: IntArray) -> None:
+        """Add how far the samples of some frames, (n,), are from poses q, (n, nq)."""
+        distance = np.linalg.norm(self.problem.residuals(q, frames), axis=2)
+        distance = np.where(self.held_out[frames], distance, 0.0)
+        np.add.at(self.totals[step], frames // self.stretch_frames, distance)
+
+
+def choose_held_out(problem: TrackingProblem) -> BoolArray:
+    """Return which samples are held out, (T, M): each marker in one block of `PERIOD`.
+
+    Markers on the same bone take turns, so that it keeps the others.
+    """
+    skeleton, names = problem.skeleton, problem.names
+    bones = [skeleton.bone_index(skeleton.marker(name)[0]) for name in names]
+    turn = np.argsort(np.argsort(bones, kind="stable")) % PERIOD
+    block = np.arange(len(problem)) // max(round(BLOCK_SECONDS * problem.rate), 1) % PERIOD
+    return np.asarray(block[:, None] == turn)
+
+
+def choose_relaxations(
+    skeleton: Skeleton, trial: Trial, names: Sequence[str], relaxations: Sequence[float]
+) -> Array:
+    """Return how many times the accelerations each bone is allowed in each stretch, (S, n + 1).
+
+    Args:
+        skeleton: whose bones they are, numbered as in `Tree`.
+        trial: what was measured after the step of each of the relaxations.
+        names: of the markers, (M,).
+        relaxations: of the steps, falling.
+    """
+    judges = find_judges(skeleton, names).astype(float)
+    totals, counts = trial.totals @ judges.T, trial.counts @ judges.T
+    own_totals, own_counts = _add_neighbours(totals), _add_neighbours(counts)
+    whole = totals.sum(axis=1, keepdims=True) / np.maximum(counts.sum(axis=0), 1.0)
+    loss = own_totals + WHOLE_SAMPLES * whole
+    loss /= own_counts + WHOLE_SAMPLES
+    strongest = int(np.argmin(relaxations))
+    loss, tried = loss[strongest:], np.asarray(relaxations)[strongest:]
+    return tried[np.argmax(loss <= (1.0 + TOLERANCE) * loss.min(axis=0), axis=0)]
+
+
+def find_judges(skeleton: Skeleton, names: Sequence[str]) -> BoolArray:
+    """Return which markers tell of each bone's strength, (n + 1, M), bones as in `Tree`.
+
+    Those on it and on the bones that it carries; on the nearest that it carries which have any.
+    """
+    bones = [skeleton.bone_index(skeleton.marker(name)[0]) for name in names]
+    judges = np.zeros((len(skeleton.bones) + 1, len(names)), dtype=bool)
+    for b in range(len(skeleton.bones)):
+        near = {b}
+        while True:
+            near |= {int(c) for c in range(len(skeleton.bones)) if int(skeleton.parents[c]) in near}
+            judges[b + 1] = [bone in near for bone in bones]
+            if judges[b + 1].any() or not any(
+                int(skeleton.parents[c]) in near and c not in near
+                for c in range(len(skeleton.bones))
+            ):
+                break
+    return judges
+
+
+def _add_neighbours(values: Array) -> Array:
+    """Return values with shares of those of the stretches beside them, of the axis before last."""
+    result = values.copy()
+    result[..., 1:, :] += NEIGHBOUR_SHARE * values[..., :-1, :]
+    result[..., :-1, :] += NEIGHBOUR_SHARE * values[..., 1:, :]
+    return result
