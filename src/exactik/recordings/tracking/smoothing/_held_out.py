@@ -17,19 +17,21 @@ from exactik.model import Skeleton
 from exactik.recordings.tracking._problem import TrackingProblem
 from exactik.typing import Array, BoolArray, IntArray
 
-import os
 
-BLOCK_SECONDS = float(os.environ.get("BS", "0.1"))
+TRIALS = (1.0, 3.0, 10.0, 30.0, 100.0)
+"""Times the accelerations that are allowed in the steps that are judged; with the last hardly
+anything is smoothed."""
+BLOCK_SECONDS = 0.05
 """[s] for which a marker is held out: longer than what changes from frame to frame lasts. What is
 wrong with a marker for longer would be known from the frames beside it."""
-PERIOD = int(os.environ.get("PE", "10"))
+PERIOD = 5
 """Blocks of which each marker is held out in one: each frame keeps nine in ten, so that its pose is
 nearly that of all of them."""
-TOLERANCE = float(os.environ.get("TO", "0.003"))
+TOLERANCE = 0.02
 """Share by which a stronger smoothing may predict worse than the best: below what is by chance."""
 NEIGHBOUR_SHARE = 0.5
 """Weight of the samples of the stretch before and the one after, beside a stretch's own."""
-WHOLE_SAMPLES = float(os.environ.get("WS", "10"))
+WHOLE_SAMPLES = 300.0
 """Number of samples that those of the whole recording count for in each stretch."""
 
 
@@ -40,7 +42,7 @@ class Trial:
         problem: with these samples at no weight.
     """
 
-    def __init__(self, problem: TrackingProblem, step_count: int, stretch_frames: int):
+    def __init__(self, problem: TrackingProblem, stretch_frames: int):
         targets = problem.targets
         trusted = (
             np.ones(problem.seen.shape) if len(targets.confidence) == 0 else targets.confidence
@@ -49,16 +51,30 @@ class Trial:
         self.held_out = real & choose_held_out(problem)
         self.stretch_frames = stretch_frames
         self.problem = problem.with_targets(confidence=np.where(self.held_out, 0.0, trusted))
-        count = -(-len(problem) // stretch_frames)
-        self.totals = np.zeros((step_count, count, len(problem.names)))
-        self.counts = np.zeros((count, len(problem.names)))
-        np.add.at(self.counts, np.arange(len(problem)) // stretch_frames, self.held_out)
+        starts = np.arange(0, len(problem), stretch_frames)
+        self.counts = np.add.reduceat(self.held_out.astype(float), starts, axis=0)
+        self.totals = np.zeros((len(TRIALS), *self.counts.shape))
 
     def measure(self, step: int, q: Array, frames: IntArray) -> None:
         """Add how far the samples of some frames, (n,), are from poses q, (n, nq)."""
         distance = np.linalg.norm(self.problem.residuals(q, frames), axis=2)
         distance = np.where(self.held_out[frames], distance, 0.0)
-        np.add.at(self.totals[step], frames // self.stretch_frames, distance)
+        starts = np.arange(0, len(frames), self.stretch_frames)  # chunks are of whole stretches
+        first = int(frames[0]) // self.stretch_frames
+        self.totals[step, first : first + len(starts)] = np.add.reduceat(distance, starts, axis=0)
+
+    def choose(self) -> Array:
+        """Return how many times the accelerations each bone is allowed in a stretch, (S, n + 1).
+
+        Bones are numbered as in `Tree`.
+        """
+        judges = find_judges(self.problem.skeleton, self.problem.names).astype(float)
+        totals, counts = self.totals @ judges.T, self.counts @ judges.T
+        whole = totals.sum(axis=1, keepdims=True) / np.maximum(counts.sum(axis=0), 1.0)
+        loss = _add_neighbours(totals) + WHOLE_SAMPLES * whole
+        loss /= _add_neighbours(counts) + WHOLE_SAMPLES
+        is_as_good = loss <= (1.0 + TOLERANCE) * loss.min(axis=0)
+        return np.asarray(TRIALS)[np.argmax(is_as_good, axis=0)]
 
 
 def choose_held_out(problem: TrackingProblem) -> BoolArray:
@@ -71,28 +87,6 @@ def choose_held_out(problem: TrackingProblem) -> BoolArray:
     turn = np.argsort(np.argsort(bones, kind="stable")) % PERIOD
     block = np.arange(len(problem)) // max(round(BLOCK_SECONDS * problem.rate), 1) % PERIOD
     return np.asarray(block[:, None] == turn)
-
-
-def choose_relaxations(
-    skeleton: Skeleton, trial: Trial, names: Sequence[str], relaxations: Sequence[float]
-) -> Array:
-    """Return how many times the accelerations each bone is allowed in each stretch, (S, n + 1).
-
-    Args:
-        skeleton: whose bones they are, numbered as in `Tree`.
-        trial: what was measured after the step of each of the relaxations.
-        names: of the markers, (M,).
-        relaxations: of the steps, falling.
-    """
-    judges = find_judges(skeleton, names).astype(float)
-    totals, counts = trial.totals @ judges.T, trial.counts @ judges.T
-    own_totals, own_counts = _add_neighbours(totals), _add_neighbours(counts)
-    whole = totals.sum(axis=1, keepdims=True) / np.maximum(counts.sum(axis=0), 1.0)
-    loss = own_totals + WHOLE_SAMPLES * whole
-    loss /= own_counts + WHOLE_SAMPLES
-    strongest = int(np.argmin(relaxations))
-    loss, tried = loss[strongest:], np.asarray(relaxations)[strongest:]
-    return tried[np.argmax(loss <= (1.0 + TOLERANCE) * loss.min(axis=0), axis=0)]
 
 
 def find_judges(skeleton: Skeleton, names: Sequence[str]) -> BoolArray:

@@ -8,7 +8,7 @@ chunks of a recording may have far more or far less of them than the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from exactik._arrays import is_number
 from exactik.errors import UsageError
 from exactik.recordings.tracking._frame_solver import FrameSolutions, TrackingRun, unwrap_path
 from exactik.recordings.tracking.smoothing._chunks import cover_recording
-from exactik.recordings.tracking.smoothing._held_out import Trial, choose_relaxations
+from exactik.recordings.tracking.smoothing._held_out import TRIALS, Trial
 from exactik.recordings.tracking.smoothing._noise import estimate_noise_between_frames
 from exactik.recordings.tracking.smoothing._prior import (
     Smoothing,
@@ -25,6 +25,7 @@ from exactik.recordings.tracking.smoothing._prior import (
     weigh_accelerations,
 )
 from exactik.recordings.tracking.smoothing._smoother import (
+    AfterStep,
     Smoother,
     compute_mean_weight,
     make_smoothing_problem,
@@ -38,17 +39,16 @@ from exactik.typing import Array
 ROUNDS = 2
 """Of steps with the accelerations as estimated. While they are estimated, again after each, and one
 more step follows."""
-RELAXATION = (100.0, 30.0, 10.0, 3.0)
+RELAXATION = (100.0, 30.0, 10.0, 3.0, 1.0, 1.0)
 """Times the accelerations that are allowed in the first steps, one each. By hand: with larger
 ratios the steps grow beyond what their linear model holds for, and take dofs that markers leave
 open, such as those of a neck of three joints, against their limits: after 10 and 3 alone heads were
 up to 64 mm beside their markers; test_smoothing_leaves_no_limb_beside_its_markers,
 test_a_lower_cut_off_is_smoother."""
 
-TRIALS = (*RELAXATION, 1.0, *RELAXATION[::-1])
-"""Likewise, of the steps with samples held out. Those that begin still know of these samples where
-nothing else tells of a dof, and are not judged by: what is left of them once accelerations have
-decided."""
+FORGETTING = (100.0, 30.0, 10.0, 3.0)
+"""Likewise, of the first steps with samples held out: until accelerations decide, so that nothing is
+left of these samples where no other marker tells of a dof."""
 
 MIN_FRAMES = 3  # with which there is an acceleration
 
@@ -93,10 +93,15 @@ def smooth_path(
     is_seen = np.asarray(information.sum(axis=0) > 0.0)
     smoother = Smoother(problem, run.options.chunk_frames, run.threads, is_seen)
     free, chunks = make_prior(problem.skeleton), cover_recording(len(path.q), smoother.chunk_frames)
-    step_count = len(RELAXATION) + ROUNDS + (len(TRIALS) if smooth == "auto" else 0)
+    trial_count = len(FORGETTING) + len(TRIALS) if smooth == "auto" else 0
+    step_count = len(RELAXATION) + trial_count
 
     def report_steps(frames: int) -> None:
         report_frames(frames / step_count)
+
+    def advance(by: Smoother, q: Array, relaxations: Sequence[Array], measure: AfterStep | None):
+        priors = [relax(problem.skeleton, prior, each) for each in relaxations]
+        return by.advance(q, priors, noise, chunks, after_step=measure, report_frames=report_steps)
 
     if smooth == "auto":
         strength = estimate_strength(smoother, path.q, free, chunks)
@@ -106,22 +111,13 @@ def smooth_path(
     prior = weigh_accelerations(problem.skeleton, free, is_seen, noise, strength)
     allowed = np.ones_like(prior.turn)
     if smooth == "auto":
-        trial = Trial(problem, len(TRIALS), smoother.stretch_frames)
-        Smoother(trial.problem, run.options.chunk_frames, run.threads, is_seen).advance(
-            path.q,
-            [relax(problem.skeleton, prior, allowed * relaxation) for relaxation in TRIALS],
-            noise,
-            chunks,
-            after_step=trial.measure,
-            report_frames=report_steps,
-        )
-        allowed = choose_relaxations(problem.skeleton, trial, problem.names, TRIALS)
-    priors = [
-        relax(problem.skeleton, prior, np.maximum(allowed, relaxation))
-        for relaxation in (*RELAXATION, *([1.0] * ROUNDS))
-    ]
-    found = smoother.advance(path.q, priors, noise, chunks, report_frames=report_steps)
+        trial = Trial(problem, smoother.stretch_frames)
+        trying = Smoother(trial.problem, run.options.chunk_frames, run.threads, is_seen)
+        tried = advance(trying, path.q, [each * allowed for each in FORGETTING], None).q
+        advance(trying, tried, [each * allowed for each in TRIALS], trial.measure)
+        allowed = trial.choose()
+    found = advance(smoother, path.q, [np.maximum(allowed, each) for each in RELAXATION], None)
     smoothed = FrameSolutions(found.q, path.outcomes.copy())
     smoothed.cost[:] = mean_weight * found.cost
     unwrap_path(problem, smoothed.q)
-    return smoothed, Smoothing(prior=priors[-1], noise=noise)
+    return smoothed, Smoothing(prior=relax(problem.skeleton, prior, allowed), noise=noise)
