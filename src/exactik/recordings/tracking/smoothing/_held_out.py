@@ -1,10 +1,10 @@
 """Which strength predicts best: samples of markers are held out, and looked for at every strength.
 
-A tenth of the samples has no weight while the steps of the stage take accelerations more and more
-seriously. After each step the distances of these samples from their places tell how well that
-strength predicts them: noise is followed if accelerations are taken too lightly, and motion is
-blunted if they are taken too seriously. So each bone in each stretch of frames gets the strongest
-smoothing that predicts the markers on it, and on the bones that it carries, as well as any.
+A fifth of the samples has no weight while accelerations are taken lightly and more lightly. After
+each step the distances of these samples from their places tell how well that strength predicts
+them: noise is followed if accelerations are taken too lightly, and motion is blunted if they are
+taken too seriously. So each bone in each stretch of frames gets the strongest smoothing that
+predicts the markers on it, and on the bones that it carries, as well as any.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from exactik.model import Skeleton
 from exactik.recordings.tracking._problem import TrackingProblem
 from exactik.typing import Array, BoolArray, IntArray
 
-
 TRIALS = (1.0, 3.0, 10.0, 30.0, 100.0)
 """Times the accelerations that are allowed in the steps that are judged; with the last hardly
 anything is smoothed."""
@@ -25,21 +24,26 @@ BLOCK_SECONDS = 0.05
 """[s] for which a marker is held out: longer than what changes from frame to frame lasts. What is
 wrong with a marker for longer would be known from the frames beside it."""
 PERIOD = 5
-"""Blocks of which each marker is held out in one: each frame keeps nine in ten, so that its pose is
-nearly that of all of them."""
+"""Blocks of which each marker is held out in one. With ten, recordings of half a second would leave
+half of their markers unjudged."""
 TOLERANCE = 0.02
 """Share by which a stronger smoothing may predict worse than the best: below what is by chance."""
 NEIGHBOUR_SHARE = 0.5
 """Weight of the samples of the stretch before and the one after, beside a stretch's own."""
 WHOLE_SAMPLES = 300.0
-"""Number of samples that those of the whole recording count for in each stretch."""
+"""Number of samples that those of the whole recording count for in each stretch, which has some 50
+for a bone: too few to tell by themselves, unless it moves otherwise than usual."""
 
 
 class Trial:
-    """Distances of the samples held out, after each of several steps.
+    """How far samples that are held out are from their places, at each strength.
 
     Attributes:
         problem: with these samples at no weight.
+        held_out: which they are, (T, M).
+        stretch_frames: length of a stretch.
+        counts: number of them in each stretch, (S, M).
+        totals: sums of their distances [m] after the step of each of `TRIALS`, (R, S, M).
     """
 
     def __init__(self, problem: TrackingProblem, stretch_frames: int):
@@ -92,25 +96,23 @@ def choose_held_out(problem: TrackingProblem) -> BoolArray:
 def find_judges(skeleton: Skeleton, names: Sequence[str]) -> BoolArray:
     """Return which markers tell of each bone's strength, (n + 1, M), bones as in `Tree`.
 
-    Those on it and on the bones that it carries; on the nearest that it carries which have any.
+    Those on it and on the bones that it carries, or on the nearest that these carry in turn.
     """
-    bones = [skeleton.bone_index(skeleton.marker(name)[0]) for name in names]
-    judges = np.zeros((len(skeleton.bones) + 1, len(names)), dtype=bool)
-    for b in range(len(skeleton.bones)):
-        near = {b}
-        while True:
-            near |= {int(c) for c in range(len(skeleton.bones)) if int(skeleton.parents[c]) in near}
-            judges[b + 1] = [bone in near for bone in bones]
-            if judges[b + 1].any() or not any(
-                int(skeleton.parents[c]) in near and c not in near
-                for c in range(len(skeleton.bones))
-            ):
+    bones = np.array([skeleton.bone_index(skeleton.marker(name)[0]) for name in names])
+    count = len(skeleton.bones)
+    judges = np.zeros((count + 1, len(names)), dtype=bool)
+    for b in range(count):
+        near = np.arange(count) == b
+        for _ in range(count):
+            near |= (skeleton.parents >= 0) & near[skeleton.parents]
+            if near[bones].any():
                 break
+        judges[b + 1] = near[bones]
     return judges
 
 
 def _add_neighbours(values: Array) -> Array:
-    """Return values with shares of those of the stretches beside them, of the axis before last."""
+    """Return values, (…, S, n), with shares of those of the stretches beside."""
     result = values.copy()
     result[..., 1:, :] += NEIGHBOUR_SHARE * values[..., :-1, :]
     result[..., :-1, :] += NEIGHBOUR_SHARE * values[..., 1:, :]

@@ -12,7 +12,7 @@ import numpy as np
 
 from exactik.kernels.smoothing.accelerations import AccelerationPrior
 from exactik.model import Skeleton
-from exactik.typing import Array, BoolArray
+from exactik.typing import Array, BoolArray, IntArray
 
 
 class AccelerationSquares(NamedTuple):
@@ -33,10 +33,18 @@ class Smoothing(NamedTuple):
     Attributes:
         prior: weights of accelerations, a row for each stretch of frames.
         noise: σ, standard deviation of the markers along each axis from frame to frame [m].
+        stretch_frames: length of a stretch.
     """
 
     prior: AccelerationPrior
     noise: float
+    stretch_frames: int
+
+    def select(self, frames: IntArray) -> Smoothing:
+        """Return that of some frames alone, (n,)."""
+        rows = np.minimum(frames // self.stretch_frames, len(self.prior.turn) - 1)
+        prior = self.prior._replace(turn=self.prior.turn[rows], shift=self.prior.shift[rows])
+        return self._replace(prior=prior, stretch_frames=1)
 
 
 def make_prior(skeleton: Skeleton) -> AccelerationPrior:

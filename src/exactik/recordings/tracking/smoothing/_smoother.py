@@ -78,7 +78,7 @@ class Smoother:
 
     Attributes:
         problem: with a quadratic loss, see `make_smoothing_problem`.
-        chunk_frames: that are solved together, whole stretches of them.
+        chunk_frames: that are solved together, rounded up to whole stretches.
         threads: how many.
         box: limits, with the dofs that markers tell nothing of locked.
         stretch_frames: for which weights of accelerations stay the same.
@@ -93,7 +93,7 @@ class Smoother:
     ):
         self.problem, self.threads = problem, threads
         self.stretch_frames = max(round(STRETCH_SECONDS * problem.rate), 1)
-        self.chunk_frames = max(chunk_frames // self.stretch_frames, 1) * self.stretch_frames
+        self.chunk_frames = -(-chunk_frames // self.stretch_frames) * self.stretch_frames
         box = problem.frame_problem.box
         self.box = box if is_seen is None else box._replace(free=box.free * is_seen)
         self._local = threading.local()

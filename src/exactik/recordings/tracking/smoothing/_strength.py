@@ -14,11 +14,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from exactik.kernels.smoothing.accelerations import AccelerationPrior
-from exactik.recordings.tracking._problem import TrackingProblem
+from exactik.kernels.smoothing.variances import estimate_variances
+from exactik.model.motion import choose_even_frames
+from exactik.problem import GAUSS_NEWTON
+from exactik.recordings.tracking._problem import UNKNOWN_SD, TrackingProblem
 from exactik.recordings.tracking.smoothing._chunks import Chunk
 from exactik.recordings.tracking.smoothing._prior import AccelerationSquares
 from exactik.recordings.tracking.smoothing._smoother import Smoother
-from exactik.typing import Array, IntArray
+from exactik.typing import Array, BoolArray, IntArray
 
 LAG_SECONDS = 0.1
 """[s] over which accelerations are estimated: 0.1 s takes the noise of frames at 120 Hz down by
@@ -30,6 +33,14 @@ LEAST_SHIFT = 1.0
 """[m/s²] the same of the root."""
 WHOLE_SHARE = 0.2
 """Of the mean square of the whole recording, that a stretch has at least: bodies move in bursts."""
+
+LEAST_LEVER = 0.005
+"""[m] by which markers hold a bone that they tell of. Necks of three joints are held by 1 to 2 mm,
+hands by 7, forearms by 50."""
+LOOSE_SHARE = 0.5
+"""Of their accelerations that smoothed poses have, squared, that count as motion: the rest is
+trembling still; test_bones_turn_as_in_truth."""
+LEVER_FRAMES = 24  # by which that is judged
 
 MIN_OWN_CURVATURE = 0.1
 """Of the curvature of a bone and all below it: what it has itself at least, if it has no marker."""
@@ -47,6 +58,33 @@ def estimate_strength(
         turn=np.maximum(_average(sums.turn, counts) / turn_count, least.turn),
         shift=np.maximum(_average(sums.shift, counts), least.shift),
     )
+
+
+def find_loose_bones(
+    smoother: Smoother, q: Array, prior: AccelerationPrior, noise: float
+) -> BoolArray:
+    """Return the bones, (n + 1,), whose turn in the world markers hardly tell at poses q, (T, nq).
+
+    That of a bone is Σ_i c_i y_i in the coordinates of a frame (`kernels/smoothing/coordinates`),
+    of variances σ²/h_i: a lever of length l would give it σ²/l².
+    """
+    skeleton, work = smoother.problem.skeleton, smoother.workspace
+    tree, damping = skeleton.tree, np.full(skeleton.nv, (noise / UNKNOWN_SD) ** 2)
+    squares = []
+    for t in choose_even_frames(len(q), LEVER_FRAMES):
+        smoother.evaluate(q[t : t + 1], int(t), prior, GAUSS_NEWTON)
+        estimate_variances(
+            tree, smoother.box, prior, damping, q[t : t + 1], work, np.empty((1, skeleton.nv))
+        )
+        square = np.zeros(len(tree.parent))
+        for b in np.flatnonzero(prior.turn_count):
+            dof = int(prior.last_dof[b])
+            for level in range(int(tree.dof_level[dof]), -1, -1):
+                turn = work.bone_turn[b, :, level]
+                square[b] += float(turn @ turn) / work.curvature[0, dof]
+                dof = int(tree.dof_parent[dof])
+        squares.append(square)
+    return np.asarray(np.median(squares, axis=0) > LEAST_LEVER**-2)
 
 
 def _average(sums: Array, counts: IntArray) -> Array:

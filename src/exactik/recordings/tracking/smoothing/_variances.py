@@ -8,7 +8,7 @@ from exactik._threads import run_in_threads
 from exactik.kernels.smoothing.variances import estimate_variances
 from exactik.problem import GAUSS_NEWTON
 from exactik.recordings.tracking._problem import UNKNOWN_SD, TrackingProblem, split_into_chunks
-from exactik.recordings.tracking.smoothing._prior import Smoothing, spread_prior
+from exactik.recordings.tracking.smoothing._prior import Smoothing
 from exactik.recordings.tracking.smoothing._smoother import Smoother, make_smoothing_problem
 from exactik.typing import Array, IntArray
 
@@ -34,7 +34,7 @@ def compute_smooth_variances(
 
     def compute_chunk(frames: IntArray) -> None:
         first, chunk = int(frames[0]), np.ascontiguousarray(q[frames])
-        prior = spread_prior(smoothing.prior, smoother.stretch_frames, first, first + len(chunk))
+        prior = smoothing.select(frames).prior
         smoother.evaluate(chunk, first, prior, GAUSS_NEWTON)
         values = np.empty((len(frames), skeleton.nv))
         estimate_variances(
