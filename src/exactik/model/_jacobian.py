@@ -42,19 +42,12 @@ class JacobianRequest(NamedTuple):
 
 
 class WorldFrames(NamedTuple):
-    """Forward kinematics about `origin`, as the kernels take it; see `kernels.tree.fk`.
+    """Forward kinematics about `origin`, as the kernels take it; see `kernels.tree.fk`."""
 
-    Attributes:
-        origin: position of the bone's root in the world [m], (3,).
-        R: R_world_bone of all frames, the world's first, (n_bones + 1, 3, 3).
-        p: origins of all frames from `origin` [m], (n_bones + 1, 3).
-        S: twists of all dofs of the joints, (n, 6).
-    """
-
-    origin: Array
-    R: Array
-    p: Array
-    S: Array
+    origin: Array  # position of the bone's root in the world [m], (3,)
+    R: Array  # R_world_bone of all frames, the world's first, (n_bones + 1, 3, 3)
+    p: Array  # origins of all frames from `origin` [m], (n_bones + 1, 3)
+    S: Array  # twists of all dofs of the joints, (n, 6)
 
 
 def find_code(what: str, name: str, codes: Mapping[str, int]) -> int:
@@ -122,9 +115,7 @@ def bone_jacobian(
     """Return the Jacobian of a point on a bone: its velocity is J v.
 
     Args:
-        skeleton: the figure.
         q: coordinates, shape (nq,).
-        bone: name of the bone.
         point: in the bone's frame [m], shape (3,).
         frame: "world": velocity of the point in world axes; "body": the same in the bone's axes;
             "spatial": velocity, in world axes, of that point of the bone which passes the world's
@@ -185,10 +176,8 @@ def bone_jacobian_dot(
     acceleration of the point, for joint accelerations a, is J a + J̇ v.
 
     Args:
-        skeleton: the figure.
         q: coordinates, shape (nq,).
         v: velocity of the dofs [rad/s or m/s], shape (nv,).
-        bone: name of the bone.
         point: in the bone's frame [m], shape (3,).
         frame: as for `bone_jacobian`.
         rows: as for `bone_jacobian`.

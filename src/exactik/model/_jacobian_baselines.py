@@ -45,9 +45,7 @@ def finite_difference_jacobian(
     """Return `bone_jacobian` by differences of `forward`, shape (3 or 6, nv).
 
     Args:
-        skeleton: the figure.
         q: coordinates, shape (nq,).
-        bone: name of the bone.
         point: in the bone's frame [m], shape (3,).
         frame: as for `bone_jacobian`.
         rows: as for `bone_jacobian`.

@@ -60,9 +60,13 @@ def bound_reach(problem: Problem, bone: str, point: Array, q: Array) -> ReachBou
     return ReachBound(_locate_joint(skeleton, first, q), radius, moves=True)
 
 
-def bone_moves(problem: Problem, bone: str) -> bool:
-    """Return whether a free dof moves or turns the bone."""
-    return any(_joint_moves(problem, k) for k in _list_ancestors(problem.skeleton, bone))
+def bone_moves(problem: Problem, bone: str, other: str | None = None) -> bool:
+    """Return whether a free dof moves or turns the bone, against another one if one is given."""
+    skeleton = problem.skeleton
+    joints = set(_list_ancestors(skeleton, bone))
+    if other is not None:
+        joints ^= set(_list_ancestors(skeleton, other))
+    return any(_joint_moves(problem, k) for k in joints)
 
 
 def _joint_moves(problem: Problem, k: int) -> bool:

@@ -27,19 +27,12 @@ from exactik.studio.report import headline_of
 
 @dataclass(frozen=True)
 class SolveRequest:
-    """What the user asked for, the same for all recordings.
+    """What the user asked for, the same for all recordings."""
 
-    Attributes:
-        options: of each of them.
-        take: file of a motion of the first recording, to put markers on the skeleton.
-        as_json: print the summaries and nothing else.
-        list_all: list all frames that need attention.
-    """
-
-    options: RecordingOptions
-    take: str | None
-    as_json: bool
-    list_all: bool
+    options: RecordingOptions  # of each of them
+    take: str | None  # file of a motion of the first recording, to put markers on the skeleton
+    as_json: bool  # print the summaries and nothing else
+    list_all: bool  # list all frames that need attention
 
     @property
     def entries(self) -> Entries:

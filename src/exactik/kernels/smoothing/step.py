@@ -24,8 +24,6 @@ from exactik.kernels.linear.ltdl import AncestorPattern
 from exactik.kernels.smoothing.accelerations import multiply_accelerations
 from exactik.kernels.smoothing.coordinates import factor_frame, solve_transposed, solve_unit
 
-__all__ = ["compute_sequence_step"]
-
 
 @jit_nogil
 def compute_sequence_step(tree, box, prior, damping, max_iterations, tolerance, q, sequence):

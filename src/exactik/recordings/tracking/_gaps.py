@@ -38,7 +38,7 @@ def compute_marker_information(problem: TrackingProblem, q: Array) -> Array:
     return problem.targets.weight[:, None] * total / max(len(chosen), 1)
 
 
-def _compute_lost_share(seen: BoolArray, information: Array) -> Array:
+def compute_lost_share(seen: BoolArray, information: Array) -> Array:
     """Return how much of what determines each dof is missing, 0 to 1, (n, nv), by markers seen."""
     lost = (~seen).astype(float) @ information
     total = information.sum(axis=0)
@@ -117,7 +117,7 @@ def make_postures(
     """Return what frames are pulled to, given a path q, (T, nq), through all of them."""
     undetermined = np.zeros((len(q), problem.skeleton.nv), dtype=bool)
     frames = np.flatnonzero(~problem.seen.all(axis=1))
-    share = _compute_lost_share(problem.seen[frames], information)
+    share = compute_lost_share(problem.seen[frames], information)
     undetermined[frames] = share > options.max_lost_share
     share = share[undetermined[frames].any(axis=1)]
     frames = np.flatnonzero(undetermined.any(axis=1))

@@ -13,8 +13,6 @@ def on_value(widget: Any, action: Callable[[Any], object], *, by_page: bool = Fa
     """Call a function with every new value of a widget; return the widget.
 
     Args:
-        widget: viser's.
-        action: takes the value.
         by_page: whether only values count that somebody chose on a page, not those set from here.
     """
 

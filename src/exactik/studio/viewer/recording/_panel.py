@@ -64,14 +64,7 @@ def _describe_gaps(overview: RecordingOverview, marker: int) -> str:
 
 
 class RecordingPanel:
-    """Widgets for the markers of a recording.
-
-    Attributes:
-        scene: labels and trails that it changes.
-        choice: a list of the markers.
-        text: of the chosen one.
-        curve: of the chosen one.
-    """
+    """Widgets for the markers of a recording."""
 
     def __init__(
         self, gui: Any, scene: RecordingScene, change: Callable[[Callable[[], object]], None]
@@ -79,8 +72,6 @@ class RecordingPanel:
         """Add the widgets to a panel.
 
         Args:
-            gui: viser's.
-            scene: of the markers.
             change: runs a function between two frames.
         """
         self.scene, self.overview, self._change = scene, scene.overview, change
@@ -121,7 +112,6 @@ class RecordingPanel:
         """Choose the marker under a click, if there is one.
 
         Args:
-            event: viser's, of a click in the scene.
             places: of the markers where they are drawn [m, world], (M, 3).
         """
         camera = event.client.camera

@@ -43,9 +43,7 @@ class KeyPanel:
     """Widgets for the key frames of a session, and the timeline below the scene.
 
     Attributes:
-        keys: the key frames.
         clock: where the playhead is.
-        onion_skins: ghosts of keys.
     """
 
     def __init__(
@@ -118,8 +116,6 @@ class KeyPanel:
         """Run a command of a button or of the timeline.
 
         Args:
-            session: whose pose it is about.
-            command: what to do.
             at: when [s]; at the playhead if None.
             to: where a key is moved [s].
         """
