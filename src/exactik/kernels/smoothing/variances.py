@@ -19,11 +19,6 @@ from exactik.kernels.linear.active_set import update_active_set
 from exactik.kernels.linear.ltdl import AncestorPattern
 from exactik.kernels.smoothing.coordinates import factor_frame
 
-<<<<<<< HEAD
-__all__ = ["estimate_variances"]
-
-=======
->>>>>>> main
 
 @jit_nogil
 def estimate_variances(tree, box, prior, damping, q, sequence, variance):
