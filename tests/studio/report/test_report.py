@@ -369,9 +369,11 @@ def test_the_summary_has_the_quality_of_every_joint(short: SyntheticRecording):
     quality = strict(summary_of(solved))["quality"]
     assert sum(quality["values"].values()) == solved.quality.size
     assert quality["joints"]["l_forearm"] == [[0, len(solved) - 1, "open"]]
-    first, last, word = quality["joints"]["l_shin"][0]
-    joints = solved.joint_quality[first : last + 1, solved.skeleton.bone_index("l_shin")]
-    assert {Quality(code).name.lower() for code in joints} == {word}
+    for name, stretches in quality["joints"].items():
+        column = solved.skeleton.bone_index(name)
+        for first, last, word in stretches:
+            joints = solved.joint_quality[first : last + 1, column]
+            assert {Quality(code).name.lower() for code in joints} == {word}
     assert "Quality of each joint and frame" in check_report(render_report(solved)).text
 
 

@@ -26,7 +26,7 @@ wrong with a marker for longer would be known from the frames beside it."""
 PERIOD = 5
 """Blocks of which each marker is held out in one. With ten, recordings of half a second would leave
 half of their markers unjudged."""
-TOLERANCE = 0.02
+TOLERANCE = 0.01
 """Share by which a stronger smoothing may predict worse than the best: below what is by chance."""
 NEIGHBOUR_SHARE = 0.5
 """Weight of the samples of the stretch before and the one after, beside a stretch's own."""

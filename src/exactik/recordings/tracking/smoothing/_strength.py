@@ -31,8 +31,7 @@ LEAST_TURN = 2.0
 walk."""
 LEAST_SHIFT = 1.0
 """[m/s²] the same of the root."""
-WHOLE_SHARE = 0.2
-"""Of the mean square of the whole recording, that a stretch has at least: bodies move in bursts."""
+
 
 LEAST_LEVER = 0.005
 """[m] by which markers hold a bone that they tell of. Necks of three joints are held by 1 to 2 mm,
@@ -88,10 +87,10 @@ def find_loose_bones(
 
 
 def _average(sums: Array, counts: IntArray) -> Array:
-    """Return the means of stretches, (S, …), no less than a share of that of all."""
+    """Return the means of stretches, (S, …), no less than that of all: bursts are short."""
     whole = sums.sum(axis=0) / max(int(counts.sum()), 1)
     own = sums / np.maximum(counts, 1)[:, None]
-    return np.maximum(own, WHOLE_SHARE * whole)
+    return np.maximum(own, whole)
 
 
 def _compute_least_strength(problem: TrackingProblem) -> AccelerationSquares:
