@@ -4,7 +4,7 @@ Exit codes: 0 done, 1 done but something needs attention, 2 misuse or unreadable
 traceback). Other distributions add commands through the entry points `exactik.commands`.
 """
 
-from exactik.cli import (  # noqa: F401
+from exactik.cli import (
     _check,
     _convert,
     _demo,
@@ -29,7 +29,7 @@ from exactik.cli._app import (
 )
 from exactik.cli._help import OLD_SPELLINGS, WITHDRAWN
 from exactik.cli._play import read_motion
-from exactik.cli._pose import load_figure, load_upright_figure, pose
+from exactik.cli._pose import load_figure, pose
 from exactik.cli._tables import parse_mapping
 
 __all__ = [
@@ -40,7 +40,6 @@ __all__ = [
     "app",
     "command",
     "load_figure",
-    "load_upright_figure",
     "main",
     "parse_mapping",
     "place_in_help",

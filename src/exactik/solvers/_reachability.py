@@ -22,17 +22,11 @@ from exactik.typing import Array
 
 
 class ReachBound(NamedTuple):
-    """A ball that a point cannot leave.
+    """A ball that a point cannot leave."""
 
-    Attributes:
-        centre: in the world [m], (3,).
-        radius: [m]; infinite where nothing is proven.
-        moves: whether any free dof moves the point; if not, the ball is the point itself.
-    """
-
-    centre: Array
-    radius: float
-    moves: bool
+    centre: Array  # in the world [m], (3,)
+    radius: float  # [m]; infinite where nothing is proven
+    moves: bool  # whether any free dof moves the point; if not, the ball is the point itself
 
 
 def bound_reach(problem: Problem, bone: str, point: Array, q: Array) -> ReachBound:

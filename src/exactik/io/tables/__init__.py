@@ -24,26 +24,3 @@ from exactik.io.tables._mot import (
 )
 from exactik.io.tables._trc import read_timed_trc, read_trc, write_trc
 from exactik.io.tables._tsv import read_tsv
-
-__all__ = [
-    "ColumnQuality",
-    "CoordinateColumn",
-    "CoordinateTable",
-    "compute_column",
-    "estimate_rate",
-    "list_coordinate_columns",
-    "outline_mot",
-    "quality_path",
-    "read_mot",
-    "read_mot_motion",
-    "read_timed_trc",
-    "read_trc",
-    "read_tsv",
-    "split_storage",
-    "write_csv",
-    "write_csv_markers",
-    "write_csv_motion",
-    "write_mot",
-    "write_storage",
-    "write_trc",
-]

@@ -36,17 +36,11 @@ class Column(NamedTuple):
 
 
 class ColumnQuality(NamedTuple):
-    """What the values of columns are worth.
+    """What the values of columns are worth."""
 
-    Attributes:
-        codes: by the name of a column, else of its bone, (T,).
-        words: of the codes.
-        blank: codes of values that are left out.
-    """
-
-    codes: Mapping[str, NDArray[np.uint8]]
-    words: tuple[str, ...]
-    blank: tuple[int, ...] = ()
+    codes: Mapping[str, NDArray[np.uint8]]  # by the name of a column, else of its bone, (T,)
+    words: tuple[str, ...]  # of the codes
+    blank: tuple[int, ...] = ()  # codes of values that are left out
 
     def find(self, column: Column) -> NDArray[np.uint8]:
         """Return the codes of a column, (T,)."""

@@ -166,19 +166,12 @@ def find_middle_plane(skeleton: Skeleton) -> tuple[Array, Array] | None:
 
 
 class PlaceDifference(NamedTuple):
-    """How far the markers of a landmark are from being mirror images of each other.
+    """How far the markers of a landmark are from being mirror images of each other."""
 
-    Attributes:
-        left: marker of the skeleton.
-        right: its partner.
-        distance: of the one's place on its bone from the mirror image of the other's [m].
-        z: the same in standard deviations of such a place, at the figure's size.
-    """
-
-    left: str
-    right: str
-    distance: float
-    z: float
+    left: str  # marker of the skeleton
+    right: str  # its partner
+    distance: float  # of the one's place on its bone from the mirror image of the other's [m]
+    z: float  # the same in standard deviations of such a place, at the figure's size
 
 
 def find_place_differences(

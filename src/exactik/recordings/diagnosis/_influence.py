@@ -27,17 +27,11 @@ MAX_HIDDEN = 0.9  # share of a fault that the figure may hide: beyond it an erro
 
 
 class MarkerInfluence(NamedTuple):
-    """What faults of markers move, at some poses; directions are those of the marker's bone.
+    """What faults of markers move, at some poses; directions are those of the marker's bone."""
 
-    Attributes:
-        frames: of these poses, (k,).
-        shift: of each dof for a fault along each axis [rad/m or 1], (k, M, nv, 3).
-        hidden: what the figure hides of a fault, (k, M, 3, 3).
-    """
-
-    frames: IntArray
-    shift: Array
-    hidden: Array
+    frames: IntArray  # of these poses, (k,)
+    shift: Array  # of each dof for a fault along each axis [rad/m or 1], (k, M, nv, 3)
+    hidden: Array  # what the figure hides of a fault, (k, M, 3, 3)
 
     def measure_shift(self, marker: int, fault: Array) -> Array:
         """Return by how much a fault of a marker (3,) [m, bone] moves each dof, (nv,)."""

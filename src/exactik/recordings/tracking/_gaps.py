@@ -46,25 +46,15 @@ def compute_lost_share(seen: BoolArray, information: Array) -> Array:
 
 
 class FramePostures(NamedTuple):
-    """What frames are pulled to besides their markers: all to neutral, some to their course.
+    """What frames are pulled to besides their markers: all to neutral, some to their course."""
 
-    Attributes:
-        skeleton: whose they are.
-        neutral: for all frames or each, (1 or T, nq).
-        neutral_weight: how firmly they are pulled to neutral, (1 or T, nv).
-        frames: that have a course, (k,), in order.
-        course: of these, (k, nq).
-        course_weight: how firmly they are pulled to it, (k, nv).
-        undetermined: dofs that go by their course, (T, nv).
-    """
-
-    skeleton: Skeleton
-    neutral: Array
-    neutral_weight: Array
-    frames: IntArray
-    course: Array
-    course_weight: Array
-    undetermined: BoolArray
+    skeleton: Skeleton  # whose they are
+    neutral: Array  # for all frames or each, (1 or T, nq)
+    neutral_weight: Array  # how firmly they are pulled to neutral, (1 or T, nv)
+    frames: IntArray  # that have a course, (k,), in order
+    course: Array  # of these, (k, nq)
+    course_weight: Array  # how firmly they are pulled to it, (k, nv)
+    undetermined: BoolArray  # dofs that go by their course, (T, nv)
 
     def combine(self, frames: IntArray) -> tuple[Array, Array]:
         """Return the one posture that each frame is pulled to, (n, nq), and how firmly, (n, nv)."""

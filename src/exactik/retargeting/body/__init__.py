@@ -1,5 +1,11 @@
 """A body measured at rest, one that moves, which dofs move a limb, and how fast."""
 
+from exactik.retargeting.body._bends import (
+    MAX_EXTENSION,
+    bend_at_least,
+    limit_extension,
+    lower_hips,
+)
 from exactik.retargeting.body._figure import BodyFigure, SourceBody, rotation_between
 from exactik.retargeting.body._limbs import (
     Limb,
@@ -11,6 +17,11 @@ from exactik.retargeting.body._limbs import (
     find_root_dofs,
     find_stretching_dofs,
 )
+from exactik.retargeting.body._mirror import (
+    UnmirroredLimit,
+    find_unmirrored_limits,
+    mirror_limits,
+)
 from exactik.retargeting.body._rest_ends import RestEnds, find_rest_ends, leave_out
 from exactik.retargeting.body._rest_measure import make_body_figure
 from exactik.retargeting.body._speeds import (
@@ -20,26 +31,3 @@ from exactik.retargeting.body._speeds import (
     is_robot,
     measure_hinges,
 )
-
-__all__ = [
-    "MAX_HINGE_SPEED",
-    "BodyFigure",
-    "HingeSpeed",
-    "Limb",
-    "RestEnds",
-    "SourceBody",
-    "find_bones_below",
-    "find_limb",
-    "find_limb_dofs",
-    "find_moving_coordinates",
-    "find_other_bones",
-    "find_rest_ends",
-    "find_root_dofs",
-    "find_speed_limits",
-    "find_stretching_dofs",
-    "is_robot",
-    "leave_out",
-    "make_body_figure",
-    "measure_hinges",
-    "rotation_between",
-]

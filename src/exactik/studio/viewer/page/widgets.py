@@ -43,3 +43,8 @@ def add_hotkey(
         action()
 
     gui.add_command(name, hotkey=key, modifier=modifier).on_trigger(triggered)
+
+
+def escape_markdown(text: str) -> str:
+    """Return a text in which nothing is markup."""
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|!" else c for c in text)

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from exactik.model.motion import Segment
-from exactik.studio.viewer.page.text import escape_markdown
-from exactik.studio.viewer.page.widgets import on_value
+from exactik.studio.viewer.page.widgets import escape_markdown, on_value
 from exactik.studio.viewer.recording._curve import QUANTITIES, MarkerCurve
 from exactik.studio.viewer.recording._overview import RecordingOverview
 from exactik.studio.viewer.recording._scene import (
