@@ -94,7 +94,7 @@ def smooth_path(
         compute_mean_weight(run.problem),
     )
     step_count = len(RELAXATION) + (len(FORGETTING) + len(TRIALS) if smooth == "auto" else 0)
-    stage = _Stage(
+    stage = _SmoothingSteps(
         run=run,
         problem=problem,
         # What no marker is on or beyond stays at rest and has no say in how the rest of it moves.
@@ -123,7 +123,7 @@ def smooth_path(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Stage:
+class _SmoothingSteps:
     """What all steps share.
 
     Attributes:
