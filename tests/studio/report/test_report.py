@@ -493,10 +493,10 @@ def test_twenty_seconds_are_small(faulty: tuple[Track, SyntheticRecording]):
 
 
 def tiled(solved: Track, times: int) -> Track:
-    """The same track so many times in a row."""
+    """The same track so many times in a row, to and fro, so that nothing jumps."""
 
     def more(array: np.ndarray) -> np.ndarray:
-        return np.concatenate([array] * times)
+        return np.concatenate([array if k % 2 == 0 else array[::-1] for k in range(times)])
 
     markers, frames = solved.markers, solved.problem.targets
     return replace(

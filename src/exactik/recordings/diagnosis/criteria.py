@@ -12,7 +12,11 @@ import numpy as np
 from exactik._text import count_noun
 from exactik.recordings.calibration import compare_with_anthropometry
 from exactik.recordings.diagnosis._evidence import Evidence
-from exactik.recordings.diagnosis._far_markers import find_far_stretches, find_marker_jumps
+from exactik.recordings.diagnosis._far_markers import (
+    count_moment_frames,
+    find_far_stretches,
+    find_marker_jumps,
+)
 from exactik.recordings.diagnosis._figure import (
     find_place_differences,
     find_unpaired_markers,
@@ -89,9 +93,20 @@ def measure_moments(evidence: Evidence) -> Iterator[Finding]:
     rate, stature = track.markers.rate, evidence.stature
     yield from find_far_stretches(errors, track.names, rate, track.sigma, first)
     positions = track.solved_positions[evidence.frames]
-    yield from find_marker_jumps(
+    jumps = find_marker_jumps(
         positions, ignored, track.names, rate, NEIGHBOUR_RATIO, stature, first
     )
+    moment = count_moment_frames(rate)
+    for jump in jumps:
+        ends = [
+            end
+            for swap in evidence.swaps
+            if swap.details["verdict"] == "likely"
+            and track.recorded_names[jump.names[0]] in swap.names
+            for end in (swap.first, swap.last + 1)
+        ]
+        if all(abs(jump.details["frame"] - end) > moment for end in ends):
+            yield jump  # no exchange of names explains it
 
 
 def measure_handedness(evidence: Evidence) -> Iterator[Finding]:
