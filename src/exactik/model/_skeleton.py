@@ -16,6 +16,7 @@ from exactik._registry import find
 from exactik.errors import UnknownNameError
 from exactik.kernels.linear.elimination import ancestor_pairs
 from exactik.kernels.tree import fk
+from exactik.model._backpropagation import backpropagate_poses
 from exactik.model._bone import Bone
 from exactik.model._coordinates import CoordinateSpace
 from exactik.model._coupling import Coupling, check_couplings
@@ -383,6 +384,16 @@ class Skeleton(CoordinateSpace):
         fk.forward_kinematics_batch(self.tree, flat, np.zeros(3), scratch[0], scratch[1], R, p, S)
         lead = q.shape[:-1]
         return Pose(self, p[:, 1:].reshape(*lead, n - 1, 3), R[:, 1:].reshape(*lead, n - 1, 3, 3))
+
+    def backpropagate(self, q: ArrayLike, by_position: ArrayLike, by_rotation: ArrayLike) -> Array:
+        """Return the gradient of a loss by q, (B, nq), from that by the poses of all bones.
+
+        Args:
+            q: coordinates, (B, nq).
+            by_position: gradient by `Pose.positions`, (B, n_bones, 3).
+            by_rotation: gradient by `Pose.rotations`, (B, n_bones, 3, 3).
+        """
+        return backpropagate_poses(self, q, by_position, by_rotation)
 
     def without_couplings(self) -> Skeleton:
         """Return the same figure with all dofs of its joints free: q is `joint_coordinates`."""
