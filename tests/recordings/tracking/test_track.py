@@ -225,11 +225,11 @@ def test_a_poor_stretch_is_named(rec: SyntheticRecording):
     place = np.array(rec.markers.positions[:120])
     m = rec.markers.names.index("LANK")
     place[50:60, m] += 0.25
-    result = ik.track(rec.truth.skeleton, ik.Markers(place, rec.markers.names, 60.0))
-    far = [item for item in result.attention if "LANK" in item.names]
-    assert {item.kind for item in far} <= {"far-marker", "marker-jump"} and "LANK" in far[0].text
-    assert min(item.first for item in far) in range(38, 53)
-    assert max(item.last for item in far) in range(57, 72)
+    spoilt = ik.Markers(place, rec.markers.names, 60.0)
+    result = ik.track(rec.truth.skeleton, spoilt, robust=None)
+    far = next(item for item in result.attention if "LANK" in item.names)
+    assert far.kind == "far-marker" and "LANK" in far.text
+    assert abs(far.first - 50) <= 12 and abs(far.last - 59) <= 12
 
 
 def test_frames_without_markers_are_passed_over_and_said_so(rec: SyntheticRecording):

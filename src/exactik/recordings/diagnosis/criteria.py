@@ -213,6 +213,29 @@ def measure_fit(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
+def measure_left_out(evidence: Evidence) -> Iterator[Finding]:
+    """Few samples of any marker were left out as gross outliers."""
+    track = evidence.track
+    left = track.left_out[evidence.frames].sum(axis=0)
+    if left.any():
+        shares = left / np.maximum(left + evidence.seen.sum(axis=0), 1)
+        order = [m for m in np.argsort(-shares, kind="stable") if left[m] > 0]
+        names = tuple(track.names[m] for m in order)
+        samples = count_noun(int(left.sum()), "sample")
+        yield measure("left-out", float(shares[order[0]]), names, samples=samples)
+
+
+def measure_closures(evidence: Evidence) -> Iterator[Finding]:
+    """Points that the figure's file holds together are together."""
+    motion = evidence.track.motion
+    pose = motion.skeleton.forward(np.array(motion.q[evidence.frames]))
+    for closure in motion.skeleton.closures:
+        gap = closure.measure_gap(pose)
+        mean, largest = float(gap.mean()), float(gap.max())
+        value = mean / evidence.stature
+        yield measure("closure-gap", value, closure.bones, mean=mean, largest=largest)
+
+
 def list_bones(evidence: Evidence) -> Iterator[Finding]:
     """Of which bones markers tell something, and in which frames the subject is seen."""
     held = tuple(b.name for b in evidence.skeleton.bones if b.name not in evidence.instrumented)
@@ -254,6 +277,8 @@ CRITERIA: tuple[Criterion, ...] = (
     measure_names,
     measure_up,
     measure_fit,
+    measure_left_out,
+    measure_closures,
     list_bones,
     list_dofs,
 )
