@@ -99,7 +99,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: ik.save_motion(anything(ARM), "x.bvh"), "motion is of type Skeleton; expected Motion"),
     (lambda: ik.save_skeleton(anything("human"), "x.npz"), "expected Skeleton; load_skeleton"),
     (lambda: RECORDING.save("x.trc", units="mm"), "no option 'units' for this format; it takes le"),
-    (lambda: MOTION.save("x.npz", length_unit="mm"), "for this format; it takes none"),
+    (lambda: MOTION.save("x.npz", length_unit="mm"), "for this format; it takes quality"),
     # tracking and calibration
     (lambda: ik.track(ARM, anything("walk.c3d")), "'walk.c3d'; expected Markers; load_markers"),
     (lambda: ik.track(ARM, anything(Path("walk.c3d"))), "load_markers reads it from a file"),

@@ -208,17 +208,17 @@ def run_campaign(
         ):
             for quantity, error in compare(made, rng):
                 name = quantity + GROUPS[group]
-                if (group, quantity) == (1, "gradient"):
-                    bar = MAX_PAIR_GRADIENT_ERROR
+                is_pair_gradient = (group, quantity) == (1, "gradient")
+                allowed = MAX_PAIR_GRADIENT_ERROR if is_pair_gradient else bar
                 key = (group, name)
                 empty = CampaignRow(
-                    quantity=name, worst=-1.0, bar=bar, count=0, seed=seed, tree=tree
+                    quantity=name, worst=-1.0, bar=allowed, count=0, seed=seed, tree=tree
                 )
                 old = worst.get(key, empty)
                 worst[key] = replace(
                     old,
                     worst=max(error, old.worst),
-                    bar=bar,
+                    bar=allowed,
                     count=old.count + 1,
                     tree=tree if error > old.worst else old.tree,
                 )
