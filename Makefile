@@ -9,7 +9,7 @@ PEERS := .venv/.peers
 DOCS := .venv-docs/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup library demo test test-all test-slow test-gpu test-learning test-browser test-processors browser lint docs bench peers mutants fuzz recordings release-check clean
+.PHONY: help setup library demo test test-all test-slow test-gpu test-learning test-browser test-processors browser lint docs bench peers mutants fuzz recordings campaign release-check clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -79,6 +79,9 @@ fuzz: $(STAMP) ## damage files, meshes and whole scenes and see that each ends i
 
 recordings: $(STAMP) library ## solve and judge every recording of a person in ../shared (ARGS=--spoiled)
 	@$(BIN)/python tools/recordings.py --write $(ARGS)
+
+campaign: $(STAMP) library ## solve 400 recordings with known truth, and see how far qualities and error bars hold (ARGS="--jobs 16")
+	@$(BIN)/python tools/campaign.py --write $(ARGS)
 
 release-check: $(STAMP) ## build sdist and wheel, check them, and install them into fresh environments of Python 3.11 to 3.13
 	@$(BIN)/python tools/release_check.py $(ARGS)

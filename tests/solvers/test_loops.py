@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.errors import UsageError
+from exactik.errors import GoalError, UsageError
 from exactik.solvers.loops import ClosedResult, Loop, solve_with_loops
 from exactik.spatial import exp_rotation
 from exactik.typing import Array
@@ -148,10 +148,11 @@ def test_misuse_is_refused_with_a_reason() -> None:
         (lambda: Loop("a", "b", kind="distance"), "metres > 0"),
         (lambda: Loop("a", "b", tolerance=0.0), "metres > 0"),
         (lambda: Loop("a", "b", rotation=np.ones((3, 3))), "not a rotation"),
+        (lambda: Loop("a", "b", kind="plane", normal=np.zeros(3)), "zero vector"),
         (lambda: solve_with_loops(figure, goal, []), "at least one Loop"),
         (lambda: solve_with_loops(figure, goal, PIN, history=True), "no history="),
     ):
-        with pytest.raises(UsageError, match=said):
+        with pytest.raises((UsageError, GoalError), match=said):
             make()
     with pytest.raises(ik.ExactikError):
         Loop("a", "b", kind="plane")

@@ -4,6 +4,7 @@ from exactik.goals._balance import CenterOfMassGoal
 from exactik.goals._coordinates import PostureGoal, SoftLimitGoal
 from exactik.goals._custom import FrameGoal
 from exactik.goals._direction import AimGoal, DirectionGoal
+from exactik.goals._geometry import require_direction, require_rotation
 from exactik.goals._goal import (
     DEFAULT_POSITION_TOLERANCE,
     CoordinateTerm,
@@ -51,6 +52,8 @@ __all__ = [
     "check_new_targets",
     "pack_batch_targets",
     "pack_goals",
+    "require_direction",
+    "require_rotation",
     "require_weight_matrix",
     "retarget_goals",
     "retarget_packed",

@@ -44,9 +44,9 @@ def test_angles_are_as_near_the_truth_as_noise_allows(rec: SyntheticRecording, s
     scaled = (error / np.where(free, solved.sd, 1.0))[free]
     assert 0.9 < np.sqrt(np.mean(scaled**2)) < 1.1
     assert solved.sigma == pytest.approx(0.001, rel=0.1)
-    # Of 3 · 41 numbers 58 are fitted: the figure is nearer to the truth than its markers are.
+    # The figure is nearer to the truth than its markers are; at the truth they are 1.6 mm off.
     places = np.linalg.norm(solved.motion.forward().markers - rec.clean, axis=2)
-    assert places.mean() < 0.0013 and 0.8e-3 < solved.mean_error < 1.4e-3
+    assert places.mean() < 0.0007 and 0.8e-3 < solved.mean_error < 1e-3 * np.sqrt(8.0 / np.pi)
 
 
 def test_without_noise_it_is_the_truth():

@@ -32,8 +32,8 @@ from exactik.typing import Array, IndexArray, IntArray
 class AccelerationPrior(NamedTuple):
     """What accelerations cost: weights [m² per (rad or m)², a frame⁴]; frames as in `Tree`."""
 
-    turn: Array  #              (n + 1,) of the bones
-    shift: Array  #             (nv,) of the dofs that shift, 0 for others
+    turn: Array  #              (T, n + 1) of the bones, in each frame
+    shift: Array  #             (T, nv) of the dofs that shift, 0 for others
     turn_count: IndexArray  #   (n + 1,) number of dofs of a joint that turn; 3 for more
     first_turn: IndexArray  #   (n + 1,) the first of them, and of what else follows in the joint
     last_dof: IntArray  #       (n + 1,) the last dof on the path to a bone, −1 for none
@@ -117,14 +117,14 @@ def add_accelerations(tree, prior, with_gradient, q, axes, R, velocity, torque, 
         v0, v1 = velocity[t - 1], velocity[t]
         for b in range(1, bones):
             x, y, z = v1[b, 0] - v0[b, 0], v1[b, 1] - v0[b, 1], v1[b, 2] - v0[b, 2]
-            fx, fy, fz = project(tree, prior, b, axes[t], prior.turn[b], x, y, z)
+            fx, fy, fz = project(tree, prior, b, axes[t], prior.turn[t, b], x, y, z)
             torque[t, b, 0], torque[t, b, 1], torque[t, b, 2] = fx, fy, fz
             cost += 0.5 * (fx * x + fy * y + fz * z)
         for i in range(g.shape[1]):
             j = np.int64(prior.shift_coordinate[i])
             if j >= 0:
                 acceleration = q[t + 1, j] - 2.0 * q[t, j] + q[t - 1, j]
-                force = prior.shift[i] * acceleration
+                force = prior.shift[t, i] * acceleration
                 cost += 0.5 * force * acceleration
                 if with_gradient:
                     g[t - 1, i] += force
@@ -215,25 +215,25 @@ def multiply_accelerations(tree, prior, axes, x, turn, torque, total_torque, y):
         u0, u1, u2, out = turn[t - 1], turn[t], turn[t + 1], torque[t]
         for b in range(bones):
             for c in range(3):
-                out[b, c] = prior.turn[b] * (u0[b, c] - 2.0 * u1[b, c] + u2[b, c])
+                out[b, c] = prior.turn[t, b] * (u0[b, c] - 2.0 * u1[b, c] + u2[b, c])
         project_all(tree, prior, axes[t], out)
     for t in range(frames):
         before, after = torque[max(t - 1, 0)], torque[min(t + 1, frames - 1)]
         own, u, out = torque[t], turn[t], total_torque
         for b in range(bones):
             for c in range(3):
-                out[b, c] = -prior.turn[b] * u[b, c]
+                out[b, c] = -prior.turn[t, b] * u[b, c]
         project_all(tree, prior, axes[t], out)
         for b in range(bones):
             for c in range(3):
                 out[b, c] += before[b, c] - 2.0 * own[b, c] + after[b, c]
         for i in range(count):
-            y[t, i] = -prior.shift[i] * x[t, i]
+            y[t, i] = -prior.shift[t, i] * x[t, i]
         add_to_dofs(tree, prior, axes[t], out, y[t])
     for t in range(1, frames - 1):
         for i in range(count):
-            if prior.shift[i] > 0.0:
-                force = prior.shift[i] * (x[t - 1, i] - 2.0 * x[t, i] + x[t + 1, i])
+            if prior.shift[t, i] > 0.0:
+                force = prior.shift[t, i] * (x[t - 1, i] - 2.0 * x[t, i] + x[t + 1, i])
                 y[t - 1, i] += force
                 y[t, i] -= 2.0 * force
                 y[t + 1, i] += force

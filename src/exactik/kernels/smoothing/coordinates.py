@@ -41,9 +41,9 @@ def factor_frame(tree, pattern, prior, damping, t, sequence):
     L, axes = sequence.L[t], sequence.axes[t]
     active_set, subtree = sequence.active_set[t], sequence.subtree
     bones = tree.parent.shape[0]
-    sum_prior_weights(tree, prior, axes, subtree)
+    sum_prior_weights(tree, prior, t, axes, subtree)
     if tree.driven.shape[0] != 0:
-        add_driven_prior(tree, prior, damping, axes, subtree, active_set, L)
+        add_driven_prior(tree, prior, t, damping, axes, subtree, active_set, L)
         bones = 0
     for b in range(1, bones):
         end = np.int64(tree.first_v[b + 1])
@@ -59,11 +59,11 @@ def factor_frame(tree, pattern, prior, damping, t, sequence):
                 along = wx * axes[above, 0] + wy * axes[above, 1] + wz * axes[above, 2]
                 L[i, a] = L[i, a] + along if free else 0.0
                 above = np.int64(tree.dof_parent[above])
-            L[i, level] += damping[i] + prior.shift[i] if active_set[i] == 0.0 else 1.0
+            L[i, level] += damping[i] + prior.shift[t, i] if active_set[i] == 0.0 else 1.0
     factor(pattern, L)
     invert_factor(pattern, L, sequence.inverse)
     compute_stiffness(
-        tree, prior, axes, sequence.inverse, sequence.bone_turn, sequence.stiffness[t]
+        tree, prior, t, axes, sequence.inverse, sequence.bone_turn, sequence.stiffness[t]
     )
     for i in range(active_set.shape[0]):
         d = L[i, np.int64(tree.dof_level[i])]
@@ -72,7 +72,7 @@ def factor_frame(tree, pattern, prior, damping, t, sequence):
 
 
 @jit
-def add_driven_prior(tree, prior, damping, axes, subtree, active_set, L):
+def add_driven_prior(tree, prior, t, damping, axes, subtree, active_set, L):
     """Add what `factor_frame` adds to H_t where dofs follow others: pairs of dofs of the joints.
 
     Each pair on a path belongs to the entry of the two dofs that move them, as in `reduce_hessian`.
@@ -83,7 +83,7 @@ def add_driven_prior(tree, prior, damping, axes, subtree, active_set, L):
             if active_set[i] != 0.0 or active_set[above] != 0.0:
                 L[i, a] = 0.0
             above = np.int64(tree.dof_parent[above])
-        L[i, level] += damping[i] + prior.shift[i] if active_set[i] == 0.0 else 1.0
+        L[i, level] += damping[i] + prior.shift[t, i] if active_set[i] == 0.0 else 1.0
     for b in range(1, tree.parent.shape[0]):
         for i in range(np.int64(tree.joint_v[b]), np.int64(tree.joint_v[b + 1])):
             dof = find_source(tree, i)
@@ -108,7 +108,7 @@ def add_driven_prior(tree, prior, damping, axes, subtree, active_set, L):
 
 
 @jit
-def sum_prior_weights(tree, prior, axes, subtree):
+def sum_prior_weights(tree, prior, t, axes, subtree):
     """Write the weights w P of the accelerations of each bone and all below it, (n + 1, 3, 3)."""
     bones = tree.parent.shape[0]
     for b in range(bones):
@@ -120,10 +120,10 @@ def sum_prior_weights(tree, prior, axes, subtree):
         is_scaled = has_scaled_axes(tree, b)
         for c in range(3):
             if count == 3:
-                subtree[b, c, c] += prior.turn[b]
+                subtree[b, c, c] += prior.turn[t, b]
             else:
                 for i in range(np.int64(prior.first_turn[b]), end):
-                    weight = prior.turn[b]
+                    weight = prior.turn[t, b]
                     if is_scaled:
                         weight *= inverse_square(axes, i)
                     for e in range(3):
@@ -162,7 +162,7 @@ def invert_factor(pattern, L, inverse):
 
 
 @jit
-def compute_stiffness(tree, prior, axes, inverse, bone_turn, stiffness):
+def compute_stiffness(tree, prior, t, axes, inverse, bone_turn, stiffness):
     """Write κ (nv,) of the coordinates, and how they turn the bones, (n + 1, 3, width)."""
     for i in range(stiffness.shape[0]):
         stiffness[i] = 0.0
@@ -183,14 +183,14 @@ def compute_stiffness(tree, prior, axes, inverse, bone_turn, stiffness):
             dof = last
             for a in range(length - 1, -1, -1):
                 x, y, z = turn[0, a], turn[1, a], turn[2, a]
-                wx, wy, wz = project(tree, prior, b, axes, prior.turn[b], x, y, z)
+                wx, wy, wz = project(tree, prior, b, axes, prior.turn[t, b], x, y, z)
                 stiffness[dof] += wx * x + wy * y + wz * z
                 dof = np.int64(tree.dof_parent[dof])
     for i in range(stiffness.shape[0]):
-        if prior.shift[i] > 0.0:
+        if prior.shift[t, i] > 0.0:
             dof = i
             for a in range(np.int64(tree.dof_level[i]), -1, -1):
-                stiffness[dof] += prior.shift[i] * inverse[i, a] ** 2
+                stiffness[dof] += prior.shift[t, i] * inverse[i, a] ** 2
                 dof = np.int64(tree.dof_parent[dof])
 
 

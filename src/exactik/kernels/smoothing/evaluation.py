@@ -43,7 +43,7 @@ class SequenceWorkspace(NamedTuple):
     bone_turn: Array  #       (n + 1, 3, width) turn of a bone by the coordinates on its path
     subtree: Array  #         (n + 1, 3, 3) weights of accelerations, summed up the tree
     path: Array  #            (width,) one value for each level of the path to a dof
-    variance: Array  #        (2, nv) of the coordinates, and of their second differences
+    variance: Array  #        (nv,) of the coordinates
     # The preconditioner: factors LᵀDL, in time, of the five diagonals of every coordinate.
     d: Array  #               (T, nv) D
     below: Array  #           (T, nv) L against the frame before
@@ -80,7 +80,7 @@ def new_sequence_workspace(tree: Tree, frames: int, width: int) -> SequenceWorks
         bone_turn=np.zeros((bones, 3, width)),
         subtree=np.zeros((bones, 3, 3)),
         path=np.zeros(width),
-        variance=np.zeros((2, nv)),
+        variance=np.zeros(nv),
         d=np.zeros(by_dof),
         below=np.zeros(by_dof),
         second_below=np.zeros(by_dof),

@@ -23,24 +23,10 @@ from exactik.kernels.linear.active_set import update_active_set
 from exactik.kernels.linear.ltdl import AncestorPattern
 from exactik.kernels.smoothing.accelerations import multiply_accelerations
 from exactik.kernels.smoothing.coordinates import factor_frame, solve_transposed, solve_unit
-from exactik.kernels.smoothing.variances import add_variances
 
 
 @jit_nogil
-def compute_sequence_step(
-    tree,
-    box,
-    prior,
-    damping,
-    max_iterations,
-    tolerance,
-    first,
-    end,
-    q,
-    turn_sum,
-    shift_sum,
-    sequence,
-):
+def compute_sequence_step(tree, box, prior, damping, max_iterations, tolerance, q, sequence):
     """Write the step from poses q (T, nq), which were evaluated, to sequence.step (T, nv).
 
     Args:
@@ -51,11 +37,7 @@ def compute_sequence_step(
         max_iterations: after which conjugate gradients end.
         tolerance: they also end where one lowers the model by less than this share of what they
             have lowered it by.
-        first: of the frames whose posterior variances are added, see `add_variances`.
-        end: of these, not included.
         q: poses.
-        turn_sum: (n + 1,) to which the variances of accelerations are added.
-        shift_sum: (nv,) the same of shifts.
         sequence: as `evaluate_sequence` left it, with GAUSS_NEWTON.
 
     Returns the number of iterations.
@@ -70,8 +52,6 @@ def compute_sequence_step(
             box.coordinate, box.lower, box.upper, box.free, q[t], sequence.g[t], active_set
         )
         factor_frame(tree, pattern, prior, damping, t, sequence)
-        if first <= t < end:
-            add_variances(tree, prior, t, sequence, turn_sum, shift_sum, step[t])
         for i in range(count):
             y[t, i] = 0.0
             residual[t, i] = 0.0 if active_set[i] != 0.0 else -sequence.g[t, i]

@@ -9,9 +9,15 @@ from numpy.typing import ArrayLike
 
 from exactik._arrays import is_number, require_shape
 from exactik.errors import UsageError
-from exactik.goals import DistanceGoal, Goal, PlaneGoal, PositionGoal
+from exactik.goals import (
+    DistanceGoal,
+    Goal,
+    PlaneGoal,
+    PositionGoal,
+    require_direction,
+    require_rotation,
+)
 from exactik.model import Pose
-from exactik.spatial import is_rotation
 from exactik.typing import Array
 
 LOOP_KINDS = ("point", "weld", "distance", "plane")
@@ -62,9 +68,10 @@ class Loop(_Common):
             raise UsageError(f"loop {self.label!r} holds {self.a!r} to itself")
         require_shape(f"points of loop {self.label!r}", self.points, 2, 3)
         if self.kind == "plane":
-            require_shape(f"normal of loop {self.label!r}", self.normal or (0,), 3)
-        if self.rotation is not None and not is_rotation(np.asarray(self.rotation, float)):
-            raise UsageError(f"rotation of loop {self.label!r} is not a rotation matrix")
+            normal = (0.0, 0.0, 0.0) if self.normal is None else self.normal
+            require_direction(f"normal of loop {self.label!r}", normal)
+        if self.rotation is not None:
+            require_rotation(f"rotation of loop {self.label!r}", self.rotation)
         numbers: list[tuple[str, float | None]] = [("arm", self.arm), ("tolerance", self.tolerance)]
         if self.kind == "distance":
             numbers.append(("distance", self.distance))
@@ -120,5 +127,5 @@ class Loop(_Common):
         return own + arms, other + arms @ R.T
 
     def _unit_normal(self) -> Array:
-        normal = np.asarray(self.normal, float)
-        return normal / np.linalg.norm(normal)
+        assert self.normal is not None
+        return require_direction(f"normal of loop {self.label!r}", self.normal)

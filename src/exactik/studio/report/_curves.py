@@ -116,7 +116,8 @@ def _compute_deviations(track: Track, bins: Bins, frames: IntArray) -> Array:
     if "sd" in vars(track):
         return bins.most(track.sd)
     some, q = track.problem.select(frames), np.ascontiguousarray(track.motion.q[frames])
-    return compute_standard_deviations(some, q, track.sigma, track.threads, track.smoothing)
+    smoothing = None if track.smoothing is None else track.smoothing.select(frames)
+    return compute_standard_deviations(some, q, track.sigma, track.threads, smoothing)
 
 
 def _compute_angle_deviations(

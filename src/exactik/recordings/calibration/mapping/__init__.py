@@ -2,7 +2,7 @@
 
 from exactik.recordings.calibration.mapping._by_hand import check_mapping
 from exactik.recordings.calibration.mapping._geometry import measure_distances
-from exactik.recordings.calibration.mapping._landmarks import has_landmarks
+from exactik.recordings.calibration.mapping._landmarks import find_landmark_point, has_landmarks
 from exactik.recordings.calibration.mapping._mapping import HandMapping, MarkerMapping, Match
 from exactik.recordings.calibration.mapping._proposal import Proposal
 from exactik.recordings.calibration.mapping._propose import propose_mapping

@@ -4,11 +4,13 @@
 
 with the angular acceleration a of every bone in the world (`kernels/smoothing/accelerations.py`):
 the most probable motion, if markers have independent errors of standard deviation σ from frame to
-frame and bone k has accelerations of s_k, w_k = σ²/s_k². What the markers determine well stays
-where it is, and what they determine badly follows a smooth course (docs/maths.md §15).
+frame and bone k has accelerations of s_k in a stretch of frames, w_k = σ²/s_k². What the markers
+determine well stays where it is, and what they determine badly follows a smooth course
+(docs/maths.md §15).
 
     _noise        σ, from the recording
     _strength     s_k, from the recording or from a cut-off frequency
+    _held_out     how many times that is allowed: what predicts best
     _prior        w_k, by bones and dofs
     _chunks       which frames are solved together
     _smoother     steps of all frames, chunk by chunk

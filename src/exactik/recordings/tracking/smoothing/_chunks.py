@@ -32,11 +32,6 @@ class Chunk(NamedTuple):
         """Those that are kept, among those that are solved."""
         return slice(self.first - self.low, self.end - self.low)
 
-    def count_accelerations(self, lag: int) -> int:
-        """Return how many of those kept have an acceleration over a lag [frames]."""
-        first, end = self.kept.start, self.kept.stop
-        return max(min(end, self.high - self.low - lag) - max(first, lag), 0)
-
 
 def cover_recording(frame_count: int, size: int) -> list[Chunk]:
     """Return chunks of a size [frames] that overlap and cover all frames."""

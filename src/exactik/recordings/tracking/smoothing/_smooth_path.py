@@ -2,13 +2,14 @@
 
 Frames that were solved alone tremble far more than s. So the first steps take accelerations lightly
 and each step more seriously: every one of them is then short enough for its linear model. Strength
-is estimated on the way, by all frames: bodies move in bursts, often at regular times, so that a few
-chunks of a recording may have far more or far less of them than the rest.
+is found first, on poses of their own (`_held_out`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -16,36 +17,41 @@ from exactik._arrays import is_number
 from exactik.errors import UsageError
 from exactik.kernels.smoothing.accelerations import AccelerationPrior
 from exactik.recordings.tracking._frame_solver import FrameSolutions, TrackingRun, unwrap_path
+from exactik.recordings.tracking._problem import TrackingProblem
 from exactik.recordings.tracking.smoothing._chunks import Chunk, cover_recording
+from exactik.recordings.tracking.smoothing._held_out import TRIALS, Trial
 from exactik.recordings.tracking.smoothing._noise import estimate_noise_between_frames
 from exactik.recordings.tracking.smoothing._prior import (
     AccelerationSquares,
     Smoothing,
     make_prior,
+    relax,
     weigh_accelerations,
 )
 from exactik.recordings.tracking.smoothing._smoother import (
+    AfterStep,
+    SmoothedFrames,
     Smoother,
     compute_mean_weight,
     make_smoothing_problem,
 )
 from exactik.recordings.tracking.smoothing._strength import (
+    LOOSE_SHARE,
     compute_strength_of_cutoff,
     estimate_strength,
-    update_strength,
+    find_loose_bones,
 )
-from exactik.typing import Array
+from exactik.typing import Array, BoolArray
 
-ROUNDS = 2
-"""Of steps with the accelerations as estimated. While they are estimated, again after each, and one
-more step follows."""
-RELAXATION = (100.0, 30.0, 10.0, 3.0)
-"""Times the accelerations that are allowed in the first steps, one each. By hand: with larger
-ratios the steps grow beyond what their linear model holds for, and take dofs that markers leave
-open, such as those of a neck of three joints, against their limits: after 10 and 3 alone heads were
-up to 64 mm beside their markers; test_smoothing_leaves_no_limb_beside_its_markers,
-test_a_lower_cut_off_is_smoother."""
-
+RELAXATION = (100.0, 30.0, 10.0, 3.0, 1.0, 1.0, 1.0)
+"""Times the accelerations that are allowed in the steps, one each, or what was chosen, if that is
+more. By hand: with larger ratios the steps grow beyond what their linear model holds for, and take
+dofs that markers leave open, such as those of a neck of three joints, against their limits: after
+10 and 3 alone heads were up to 64 mm beside their markers;
+test_smoothing_leaves_no_limb_beside_its_markers, test_a_lower_cut_off_is_smoother."""
+FORGETTING = (100.0, 30.0, 10.0, 3.0)
+"""Likewise, of the first steps with samples held out: until accelerations decide, and nothing is
+left of these samples where no other marker tells of a dof."""
 MIN_FRAMES = 3  # with which there is an acceleration
 
 
@@ -80,71 +86,116 @@ def smooth_path(
     """
     if len(path.q) < MIN_FRAMES:
         return path, None
-    chunk_frames, noise = run.options.chunk_frames, sigma
+    noise = sigma
     if noise is None:
         noise = estimate_noise_between_frames(run.problem, path.q, information)
-    problem = make_smoothing_problem(run.problem, noise)
-    mean_weight = compute_mean_weight(run.problem)
-    # What no marker is on or beyond stays at rest and has no say in how the rest of it moves.
-    is_seen = np.asarray(information.sum(axis=0) > 0.0)
-    smoother = Smoother(problem, chunk_frames, run.threads, is_seen)
-    free = make_prior(problem.skeleton)
-
-    def weigh(strength: AccelerationSquares, relaxation: float) -> AccelerationPrior:
-        return weigh_accelerations(
-            problem.skeleton, free, is_seen, noise, strength, relaxation=relaxation
-        )
-
-    chunks, q = cover_recording(len(path.q), chunk_frames), path.q
-    is_estimated = smooth == "auto"
-    step_count = len(RELAXATION) + ROUNDS + (1 if is_estimated else 0)
-
-    def report_steps(frames: int) -> None:
-        report_frames(frames / step_count)
-
-    if is_estimated:
-        strength, q = _settle_strength(smoother, q, noise, chunks, free, weigh, report_steps)
-        stages = [1.0]  # all frames are there already, but for the last change of strength
+    problem, mean_weight = (
+        make_smoothing_problem(run.problem, noise),
+        compute_mean_weight(run.problem),
+    )
+    step_count = len(RELAXATION) + (len(FORGETTING) + len(TRIALS) if smooth == "auto" else 0)
+    stage = _SmoothingSteps(
+        run=run,
+        problem=problem,
+        # What no marker is on or beyond stays at rest and has no say in how the rest of it moves.
+        is_seen=np.asarray(information.sum(axis=0) > 0.0),
+        noise=noise,
+        report_steps=lambda frames: report_frames(frames / step_count),
+    )
+    if smooth == "auto":
+        prior, allowed = stage.find_strength(path.q)
     else:
         own_information = information / mean_weight  # with the weights of the smoothing problem
-        strength = compute_strength_of_cutoff(problem, float(smooth), own_information, noise, free)
-        stages = [*RELAXATION, *([1.0] * ROUNDS)]
-    priors = [weigh(strength, allowed) for allowed in stages]
-    found = smoother.advance(q, priors, noise, chunks, estimate=False, report_frames=report_steps)
+        prior = stage.weigh(
+            compute_strength_of_cutoff(problem, float(smooth), own_information, noise, stage.free)
+        )
+        allowed = np.ones_like(prior.turn)
+    relaxations = [np.maximum(allowed, each) for each in RELAXATION]
+    found = stage.advance(stage.smoother, path.q, prior, relaxations)
     smoothed = FrameSolutions(found.q, path.outcomes.copy())
     smoothed.cost[:] = mean_weight * found.cost
     unwrap_path(problem, smoothed.q)
-    return smoothed, Smoothing(prior=priors[-1], noise=noise)
+    return smoothed, Smoothing(
+        prior=relax(problem.skeleton, prior, allowed),
+        noise=noise,
+        stretch_frames=stage.smoother.stretch_frames,
+    )
 
 
-def _settle_strength(
-    smoother: Smoother,
-    q: Array,
-    noise: float,
-    chunks: Sequence[Chunk],
-    free: AccelerationPrior,
-    weigh: Callable[[AccelerationSquares, float], AccelerationPrior],
-    report_frames: Callable[[int], None],
-) -> tuple[AccelerationSquares, Array]:
-    """Return s² as smoothed frames have it, and the poses, (T, nq), smoothed with the one before.
+@dataclass(frozen=True, kw_only=True)
+class _SmoothingSteps:
+    """What all steps share.
 
-    Args:
-        smoother: of the recording.
-        q: poses to start from, (T, nq).
+    Attributes:
+        run: problem and options of the recording.
+        problem: with the weights that smoothing takes, see `make_smoothing_problem`.
+        is_seen: dofs that markers tell of, (nv,).
         noise: σ [m].
-        chunks: that cover all frames.
-        free: which dofs turn and which shift.
-        weigh: returns the prior of s² and a relaxation.
-        report_frames: see `Smoother.advance`.
+        report_steps: is called with the number of frames that took a step.
     """
-    initial = estimate_strength(smoother, q, free, chunks)
-    strength, relaxations = initial, [*RELAXATION, 1.0]
-    for _ in range(ROUNDS):
-        priors = [weigh(strength, relaxation) for relaxation in relaxations]
-        smoothed = smoother.advance(
-            q, priors, noise, chunks, estimate=True, report_frames=report_frames
+
+    run: TrackingRun
+    problem: TrackingProblem
+    is_seen: BoolArray
+    noise: float
+    report_steps: Callable[[int], None]
+
+    @cached_property
+    def smoother(self) -> Smoother:
+        """Of all samples."""
+        return self.make_smoother(self.problem)
+
+    def make_smoother(self, problem: TrackingProblem) -> Smoother:
+        """Return that of the same frames with other targets."""
+        options = self.run.options
+        return Smoother(problem, options.chunk_frames, self.run.threads, self.is_seen)
+
+    @cached_property
+    def free(self) -> AccelerationPrior:
+        """Which dofs turn and which shift; with weights 0."""
+        return make_prior(self.problem.skeleton)
+
+    @cached_property
+    def chunks(self) -> list[Chunk]:
+        """Frames that are solved together."""
+        return cover_recording(len(self.problem), self.smoother.chunk_frames)
+
+    def weigh(self, strength: AccelerationSquares) -> AccelerationPrior:
+        """Return the prior of a strength."""
+        return weigh_accelerations(
+            self.problem.skeleton, self.free, self.is_seen, self.noise, strength
         )
-        strength, q = update_strength(smoother, free, initial, smoothed), smoothed.q
-        # Relaxed steps still tremble: they come first, and are not estimated by.
-        relaxations = [1.0]
-    return strength, q
+
+    def advance(
+        self,
+        by: Smoother,
+        q: Array,
+        prior: AccelerationPrior,
+        relaxations: Sequence[Array],
+        measure: AfterStep | None = None,
+    ) -> SmoothedFrames:
+        """Take steps from poses q, (T, nq), each with so many times the accelerations allowed."""
+        priors = [relax(self.problem.skeleton, prior, each) for each in relaxations]
+        return by.advance(
+            q,
+            priors,
+            self.noise,
+            self.chunks,
+            after_step=measure,
+            report_frames=self.report_steps,
+        )
+
+    def find_strength(self, q: Array) -> tuple[AccelerationPrior, Array]:
+        """Return a prior by poses q, (T, nq), and the relaxations that predict best, (S, n + 1)."""
+        strength = estimate_strength(self.smoother, q, self.free, self.chunks)
+        trial = Trial(self.problem, self.smoother.stretch_frames)
+        trying, all_bones = self.make_smoother(trial.problem), np.ones_like(strength.turn)
+        forgetting = [each * all_bones for each in FORGETTING]
+        tried = self.advance(trying, q, self.weigh(strength), forgetting).q
+        # What markers hardly tell of trembles in frames alone, and no marker would show it.
+        loose = find_loose_bones(self.smoother, q, self.free, self.noise)
+        calm = LOOSE_SHARE * estimate_strength(trying, tried, self.free, self.chunks).turn
+        strength.turn[:, loose] = np.minimum(strength.turn, calm)[:, loose]
+        prior, trials = self.weigh(strength), [each * all_bones for each in TRIALS]
+        self.advance(trying, tried, prior, trials, trial.measure)
+        return prior, np.where(loose, 1.0, trial.choose())

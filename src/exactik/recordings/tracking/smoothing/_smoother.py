@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,8 @@ from exactik.kernels.tree.integrate import integrate_batch
 from exactik.problem import GAUSS_NEWTON, VALUE
 from exactik.recordings.tracking._problem import UNKNOWN_SD, TrackingProblem
 from exactik.recordings.tracking.smoothing._chunks import OVERLAP_FRAMES, Chunk
-from exactik.recordings.tracking.smoothing._prior import AccelerationSquares
-from exactik.typing import Array, BoolArray
+from exactik.recordings.tracking.smoothing._prior import AccelerationSquares, spread_prior
+from exactik.typing import Array, BoolArray, IntArray
 
 MAX_STEP_ITERATIONS = 6
 """Of conjugate gradients in a step."""
@@ -33,11 +33,11 @@ STEP_SD = 0.1
 determine."""
 MAX_HALVINGS = 6
 """Of a step that does not lower the sum."""
-UPDATE_LAG_SECONDS = 0.03
-"""[s] the same for later estimates: what the steps have not smoothed yet has no part in them, and
-motion of 8 Hz has its full one."""
+STRETCH_SECONDS = 0.5
+"""[s] for which the weights of accelerations stay the same."""
 
-OfChunk = TypeVar("OfChunk")
+AfterStep = Callable[[int, Array, IntArray], None]
+"""Is called with the number of a step, and the poses, (n, nq), that it led some frames to, (n,)."""
 
 
 def make_smoothing_problem(problem: TrackingProblem, noise: float) -> TrackingProblem:
@@ -67,14 +67,10 @@ class SmoothedFrames(NamedTuple):
     Attributes:
         q: poses, (T, nq).
         cost: what the markers of each frame cost there [m²], (T,).
-        observed: mean |a|² of these poses, and
-        undetermined: mean V/s², V the posterior variances of a; both 0 unless asked for.
     """
 
     q: Array
     cost: Array
-    observed: AccelerationSquares
-    undetermined: AccelerationSquares
 
 
 class Smoother:
@@ -82,9 +78,10 @@ class Smoother:
 
     Attributes:
         problem: with a quadratic loss, see `make_smoothing_problem`.
-        chunk_frames: that are solved together.
+        chunk_frames: that are solved together, rounded up to whole stretches.
         threads: how many.
         box: limits, with the dofs that markers tell nothing of locked.
+        stretch_frames: for which weights of accelerations stay the same.
     """
 
     def __init__(
@@ -94,7 +91,9 @@ class Smoother:
         threads: int,
         is_seen: BoolArray | None = None,
     ):
-        self.problem, self.chunk_frames, self.threads = problem, chunk_frames, threads
+        self.problem, self.threads = problem, threads
+        self.stretch_frames = max(round(STRETCH_SECONDS * problem.rate), 1)
+        self.chunk_frames = -(-chunk_frames // self.stretch_frames) * self.stretch_frames
         box = problem.frame_problem.box
         self.box = box if is_seen is None else box._replace(free=box.free * is_seen)
         self._local = threading.local()
@@ -112,7 +111,7 @@ class Smoother:
     def evaluate(self, q: Array, first: int, prior: AccelerationPrior, order: int) -> float:
         """Return the sum to minimise [m²] at poses q, (n, nq), of the frames from `first` on.
 
-        Derivatives up to `order` are in the workspace.
+        Derivatives up to `order` are in the workspace. The prior is that of these frames.
         """
         buffers = self.problem.buffers
         return evaluate_sequence(
@@ -134,76 +133,48 @@ class Smoother:
         noise: float,
         chunks: Sequence[Chunk],
         *,
-        estimate: bool,
+        after_step: AfterStep | None = None,
         report_frames: Callable[[int], None] | None = None,
     ) -> SmoothedFrames:
         """Take one step after another from poses q, (T, nq), each chunk by itself.
 
         Args:
             q: poses.
-            priors: weights of accelerations in each of the steps.
+            priors: weights of accelerations in each of the steps, stretch by stretch.
             noise: σ [m].
             chunks: that cover all frames.
-            estimate: whether to estimate accelerations in the last step too.
+            after_step: is called after each of them, see `AfterStep`.
             report_frames: is called with the number of frames moved since its last call, once for
                 every step.
         """
         damping = np.full(self.problem.skeleton.nv, (noise / STEP_SD) ** 2)
-        lag = self.count_lag(UPDATE_LAG_SECONDS)
-        result, cost, last = np.empty(q.shape), np.empty(len(q)), len(priors) - 1
+        result, cost = np.empty(q.shape), np.empty(len(q))
 
-        def solve_chunk(chunk: Chunk) -> tuple[AccelerationSquares, AccelerationSquares]:
-            observed, variance = self.new_squares(), self.new_squares()
+        def solve_chunk(chunk: Chunk) -> None:
+            frames = np.arange(chunk.first, chunk.end)
             poses = np.ascontiguousarray(q[chunk.low : chunk.high])
             for n, prior in enumerate(priors):
-                counted = chunk.kept if estimate and n == last else slice(0, 0)
-                poses = self._step_from(poses, chunk.low, prior, damping, counted, variance)
+                own = spread_prior(prior, self.stretch_frames, chunk.low, chunk.high)
+                poses = self._step_from(poses, chunk.low, own, damping)
+                if after_step is not None:
+                    after_step(n, poses[chunk.kept], frames)
             result[chunk.first : chunk.end] = poses[chunk.kept]
             cost[chunk.first : chunk.end] = self.workspace.cost[chunk.kept]
-            if estimate:
-                self._add_squares(poses, chunk.kept, lag, priors[last], observed)
             if report_frames is not None:
-                report_frames(len(priors) * (chunk.end - chunk.first))
-            return observed, variance
+                report_frames(len(priors) * len(frames))
 
-        parts = self._run_chunks(solve_chunk, chunks)
-        variance = self._average((part for _, part in parts), len(q))
-        # The kernel has V for σ = 1, so that V/s² is that times the weights σ²/s².
-        turn, shift = priors[last].turn, priors[last].shift
-        undetermined = AccelerationSquares(variance.turn * turn, variance.shift * shift)
-        lag_count = sum(chunk.count_accelerations(lag) for chunk in chunks)
-        observed = self._average((part for part, _ in parts), lag_count)
-        return SmoothedFrames(q=result, cost=cost, observed=observed, undetermined=undetermined)
+        run_in_threads(self.threads, solve_chunk, chunks)
+        return SmoothedFrames(q=result, cost=cost)
 
-    def _step_from(
-        self,
-        start: Array,
-        low: int,
-        prior: AccelerationPrior,
-        damping: Array,
-        counted: slice,
-        variance: AccelerationSquares,
-    ) -> Array:
+    def _step_from(self, start: Array, low: int, prior: AccelerationPrior, damping: Array) -> Array:
         """Return the poses after a step from `start`, (n, nq), of the frames from `low` on.
 
-        They were evaluated last. The posterior variances, for σ = 1, of the accelerations of the
-        `counted` frames are added to `variance`.
+        They were evaluated last.
         """
         tree, work = self.problem.skeleton.tree, self.workspace
         total = self.evaluate(start, low, prior, GAUSS_NEWTON)
         compute_sequence_step(
-            tree,
-            self.box,
-            prior,
-            damping,
-            MAX_STEP_ITERATIONS,
-            STEP_TOLERANCE,
-            counted.start,
-            counted.stop,
-            start,
-            variance.turn,
-            variance.shift,
-            work,
+            tree, self.box, prior, damping, MAX_STEP_ITERATIONS, STEP_TOLERANCE, start, work
         )
         step, trial = work.step[: len(start)].copy(), start.copy()
         for halvings in range(MAX_HALVINGS):
@@ -216,64 +187,43 @@ class Smoother:
 
     def measure_accelerations(
         self, q: Array, prior: AccelerationPrior, chunks: Sequence[Chunk], lag: int
-    ) -> AccelerationSquares:
-        """Return the mean |a|² over a lag [frames] of poses q, (T, nq), that chunks cover."""
+    ) -> tuple[AccelerationSquares, IntArray]:
+        """Return Σ|a|² over a lag [frames] of poses q, (T, nq), in each stretch, and of how many.
 
-        def sum_chunk(chunk: Chunk) -> AccelerationSquares:
-            poses, sums = q[chunk.low : chunk.high], self.new_squares()
-            self.evaluate(poses, chunk.low, prior, VALUE)
-            self._add_squares(poses, chunk.kept, lag, prior, sums)
-            return sums
+        Chunks cover the frames.
+        """
+        skeleton, length = self.problem.skeleton, self.stretch_frames
+        count = -(-len(q) // length)
+        turn = np.zeros((count, len(skeleton.tree.parent)))
+        shift, counts = np.zeros((count, skeleton.nv)), np.zeros(count, dtype=np.int64)
 
-        count = sum(chunk.count_accelerations(lag) for chunk in chunks)
-        return self._average(self._run_chunks(sum_chunk, chunks), count)
+        def sum_chunk(chunk: Chunk) -> None:
+            poses, work = q[chunk.low : chunk.high], self.workspace
+            own = spread_prior(prior, length, chunk.low, chunk.high)
+            self.evaluate(poses, chunk.low, own, VALUE)
+            for s in range(chunk.first // length, -(-chunk.end // length)):
+                first = max(s * length - chunk.low, lag)
+                end = min(min((s + 1) * length, chunk.end) - chunk.low, len(poses) - lag)
+                sum_accelerations(
+                    skeleton.tree,
+                    prior,
+                    first,
+                    end,
+                    lag,
+                    poses,
+                    work.axes,
+                    work.R,
+                    turn[s],
+                    shift[s],
+                )
+                counts[s] = max(end - first, 0)
+
+        run_in_threads(self.threads, sum_chunk, chunks)
+        return AccelerationSquares(turn, shift), counts
 
     def count_lag(self, seconds: float) -> int:
         """Return a lag in frames, at least one and short enough for the recording."""
         return max(min(round(seconds * self.problem.rate), (len(self.problem) - 1) // 2), 1)
-
-    def new_squares(self) -> AccelerationSquares:
-        """Return sums of nothing yet."""
-        skeleton = self.problem.skeleton
-        return AccelerationSquares(np.zeros(len(skeleton.tree.parent)), np.zeros(skeleton.nv))
-
-    def _add_squares(
-        self, q: Array, frames: slice, lag: int, prior: AccelerationPrior, sums: AccelerationSquares
-    ) -> None:
-        """Add those of some of the poses q, which were evaluated last, to the sums."""
-        work = self.workspace
-        sum_accelerations(
-            self.problem.skeleton.tree,
-            prior,
-            frames.start,
-            frames.stop,
-            lag,
-            q,
-            work.axes,
-            work.R,
-            sums.turn,
-            sums.shift,
-        )
-
-    def _average(self, parts: Iterable[AccelerationSquares], count: int) -> AccelerationSquares:
-        """Return the sum of those of the chunks, divided by a number of frames."""
-        total = self.new_squares()
-        for part in parts:
-            total.turn[:] += part.turn
-            total.shift[:] += part.shift
-        return AccelerationSquares(total.turn / max(count, 1), total.shift / max(count, 1))
-
-    def _run_chunks(
-        self, work: Callable[[Chunk], OfChunk], chunks: Sequence[Chunk]
-    ) -> list[OfChunk]:
-        """Return what `work` returns for each chunk, in their order; on all threads."""
-        results: list[OfChunk | None] = [None] * len(chunks)
-
-        def run_chunk(n: int) -> None:
-            results[n] = work(chunks[n])
-
-        run_in_threads(self.threads, run_chunk, range(len(chunks)))
-        return [result for result in results if result is not None]
 
     def _clip(self, q: Array) -> None:
         """Move poses into the limits, in place."""

@@ -1,10 +1,7 @@
 """s_k: how strongly bones accelerate, by the recording or by a cut-off frequency.
 
-By the recording, s_k² begins with the mean square of the accelerations over a lag, in which noise
-has less part. Later it is what accelerations the solution has over the share of them that the
-recording determines, with their posterior variance V (MacKay 1992):
-
-    s² = Σ|a|² / Σ(1 − V/s²)
+By the recording, s_k² is the mean square of the accelerations over a lag, in which noise has less
+part, stretch by stretch, times what predicts best (`_held_out`).
 
 With a cut-off frequency f, s_k is such that a turn of the bone is halved at f. At the frequency f
 second differences are (2 sin(π f/rate))² times the motion, so w is the curvature over the square.
@@ -17,25 +14,32 @@ from collections.abc import Sequence
 import numpy as np
 
 from exactik.kernels.smoothing.accelerations import AccelerationPrior
-from exactik.recordings.tracking._problem import TrackingProblem
+from exactik.kernels.smoothing.variances import estimate_variances
+from exactik.model.motion import choose_even_frames
+from exactik.problem import GAUSS_NEWTON
+from exactik.recordings.tracking._problem import UNKNOWN_SD, TrackingProblem
 from exactik.recordings.tracking.smoothing._chunks import Chunk
 from exactik.recordings.tracking.smoothing._prior import AccelerationSquares
-from exactik.recordings.tracking.smoothing._smoother import SmoothedFrames, Smoother
-from exactik.typing import Array
+from exactik.recordings.tracking.smoothing._smoother import Smoother
+from exactik.typing import Array, BoolArray, IntArray
 
 LAG_SECONDS = 0.1
-"""[s] over which accelerations are first estimated: 0.1 s takes the noise of frames at 120 Hz down
-by 144, and motion of 3 Hz by a quarter."""
-MAX_GROWTH = 1.5
-"""Times the first estimates, up to which later ones may grow. Motion of 4 Hz has 0.6 of its
-accelerations over 0.1 s; a jump that is left has far more than it had."""
+"""[s] over which accelerations are estimated: 0.1 s takes the noise of frames at 120 Hz down by
+144, and motion of 3 Hz by a quarter."""
 LEAST_TURN = 2.0
 """[rad/s²] angular acceleration of a bone that hardly moves: a seventh of that of a trunk at a
 walk."""
 LEAST_SHIFT = 1.0
 """[m/s²] the same of the root."""
-LEAST_COUNT = 5.0
-"""Number of accelerations that these count for in estimates."""
+
+
+LEAST_LEVER = 0.005
+"""[m] by which markers hold a bone that they tell of. Necks of three joints are held by 1 to 2 mm,
+hands by 7, forearms by 50."""
+LOOSE_SHARE = 0.5
+"""Of their accelerations that smoothed poses have, squared, that count as motion: the rest is
+trembling still; test_bones_turn_as_in_truth."""
+LEVER_FRAMES = 24  # by which that is judged
 
 MIN_OWN_CURVATURE = 0.1
 """Of the curvature of a bone and all below it: what it has itself at least, if it has no marker."""
@@ -44,55 +48,57 @@ MIN_OWN_CURVATURE = 0.1
 def estimate_strength(
     smoother: Smoother, q: Array, prior: AccelerationPrior, chunks: Sequence[Chunk]
 ) -> AccelerationSquares:
-    """Return the mean squares of accelerations over a lag, of poses q, (T, nq), chunk by chunk."""
+    """Return the mean squares of accelerations over a lag, of poses q, (T, nq), in each stretch."""
     lag = smoother.count_lag(LAG_SECONDS)
-    mean = smoother.measure_accelerations(q, prior, chunks, lag)
+    sums, counts = smoother.measure_accelerations(q, prior, chunks, lag)
     least = _compute_least_strength(smoother.problem)
+    turn_count = np.maximum(prior.turn_count, 1)
     return AccelerationSquares(
-        turn=np.maximum(mean.turn / np.maximum(prior.turn_count, 1), least.turn),
-        shift=np.maximum(mean.shift, least.shift),
+        turn=np.maximum(_average(sums.turn, counts) / turn_count, least.turn),
+        shift=np.maximum(_average(sums.shift, counts), least.shift),
     )
 
 
-def update_strength(
-    smoother: Smoother,
-    prior: AccelerationPrior,
-    initial: AccelerationSquares,
-    smoothed: SmoothedFrames,
-) -> AccelerationSquares:
-    """Return the mean squares of accelerations as the last solution has them.
+def find_loose_bones(
+    smoother: Smoother, q: Array, prior: AccelerationPrior, noise: float
+) -> BoolArray:
+    """Return the bones, (n + 1,), whose turn in the world markers hardly tell at poses q, (T, nq).
 
-    Args:
-        smoother: whose solution it is.
-        prior: which dofs turn and which shift.
-        initial: first estimate. It limits later ones: a jump from one solution to another is no
-            acceleration.
-        smoothed: that solution, with its accelerations and the share of them that markers do not
-            determine.
+    That of a bone is Σ_i c_i y_i in the coordinates of a frame (`kernels/smoothing/coordinates`),
+    of variances σ²/h_i: a lever of length l would give it σ²/l².
     """
-    problem = smoother.problem
-    most = MAX_GROWTH**2
-    observed, undetermined = smoothed.observed, smoothed.undetermined
-    extra = LEAST_COUNT / len(smoothed.q)
-    least = _compute_least_strength(problem)
-    turns = np.maximum(prior.turn_count - undetermined.turn, 0.0)
-    shifts = np.maximum(1.0 - undetermined.shift, 0.0)
-    return AccelerationSquares(
-        turn=np.minimum(
-            (observed.turn + extra * least.turn) / (turns + extra), most * initial.turn
-        ),
-        shift=np.minimum(
-            (observed.shift + extra * least.shift) / (shifts + extra), most * initial.shift
-        ),
-    )
+    skeleton, work = smoother.problem.skeleton, smoother.workspace
+    tree, damping = skeleton.tree, np.full(skeleton.nv, (noise / UNKNOWN_SD) ** 2)
+    squares = []
+    for t in choose_even_frames(len(q), LEVER_FRAMES):
+        smoother.evaluate(q[t : t + 1], int(t), prior, GAUSS_NEWTON)
+        estimate_variances(
+            tree, smoother.box, prior, damping, q[t : t + 1], work, np.empty((1, skeleton.nv))
+        )
+        square = np.zeros(len(tree.parent))
+        for b in np.flatnonzero(prior.turn_count):
+            dof = int(prior.last_dof[b])
+            for level in range(int(tree.dof_level[dof]), -1, -1):
+                turn = work.bone_turn[b, :, level]
+                square[b] += float(turn @ turn) / work.curvature[0, dof]
+                dof = int(tree.dof_parent[dof])
+        squares.append(square)
+    return np.asarray(np.median(squares, axis=0) > LEAST_LEVER**-2)
+
+
+def _average(sums: Array, counts: IntArray) -> Array:
+    """Return the means of stretches, (S, …), no less than that of all: bursts are short."""
+    whole = sums.sum(axis=0) / max(int(counts.sum()), 1)
+    own = sums / np.maximum(counts, 1)[:, None]
+    return np.maximum(own, whole)
 
 
 def _compute_least_strength(problem: TrackingProblem) -> AccelerationSquares:
     """Return the squares of the least accelerations that anything alive has."""
     per_frame, skeleton = problem.rate**-2, problem.skeleton
     return AccelerationSquares(
-        turn=np.full(len(skeleton.tree.parent), (LEAST_TURN * per_frame) ** 2),
-        shift=np.full(skeleton.nv, (LEAST_SHIFT * per_frame) ** 2),
+        turn=np.full((1, len(skeleton.tree.parent)), (LEAST_TURN * per_frame) ** 2),
+        shift=np.full((1, skeleton.nv), (LEAST_SHIFT * per_frame) ** 2),
     )
 
 
@@ -128,5 +134,6 @@ def compute_strength_of_cutoff(
     own = np.maximum(own, MIN_OWN_CURVATURE * of_bone)
     factor = noise**2 * (2.0 * np.sin(np.pi * cutoff / problem.rate)) ** 4
     return AccelerationSquares(
-        turn=factor / np.maximum(own, least), shift=factor / np.maximum(curvature, least)
+        turn=factor / np.maximum(own, least)[None],
+        shift=factor / np.maximum(curvature, least)[None],
     )

@@ -34,17 +34,16 @@ def compute_smooth_variances(
 
     def compute_chunk(frames: IntArray) -> None:
         first, chunk = int(frames[0]), np.ascontiguousarray(q[frames])
-        smoother.evaluate(chunk, first, smoothing.prior, GAUSS_NEWTON)
-        sums, values = smoother.new_squares(), np.empty((len(frames), skeleton.nv))
+        prior = smoothing.select(frames).prior
+        smoother.evaluate(chunk, first, prior, GAUSS_NEWTON)
+        values = np.empty((len(frames), skeleton.nv))
         estimate_variances(
             skeleton.tree,
             box,
-            smoothing.prior,
+            prior,
             damping,
             chunk,
             smoother.workspace,
-            sums.turn,
-            sums.shift,
             values,
         )
         variance[frames] = smoothing.noise**2 * values

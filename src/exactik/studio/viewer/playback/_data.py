@@ -362,6 +362,8 @@ class PlaybackData:
             problem = problem.select(np.array([frame]))
         q = np.ascontiguousarray(self.figure_motion.q[[self.frame_with_pose(frame)]])
         smoothing = None if self.track is None else self.track.smoothing
+        if smoothing is not None:
+            smoothing = smoothing.select(np.array([frame]))
         return compute_standard_deviations(problem, q, sigma, 1, smoothing)[0]
 
 
