@@ -310,7 +310,10 @@ def test_the_noise_of_a_long_recording_is_found_in_samples_of_it(monkeypatch: py
 
 
 def test_accelerations_are_estimated_by_all_frames(noisy: SyntheticRecording):
-    """Its bursts come every second: half a second of each, 600 frames, had 0.17 of their square."""
+    """Its bursts come every second: half a second of each, 600 frames, had 0.17 of their square.
+
+    Of what markers hardly determine, such as the neck, ends of parts make more: 0.6 to 1.1 of it.
+    """
     figure = noisy.truth.skeleton
     parts, whole = (
         ik.track(
@@ -322,7 +325,10 @@ def test_accelerations_are_estimated_by_all_frames(noisy: SyntheticRecording):
         for frames in (60, 2000)
     )
     assert parts.smoothing is not None and whole.smoothing is not None
-    used = whole.smoothing.prior.turn > 0.0
+    is_open = {name.partition(".")[0] for name in whole.never_determined}
+    assert is_open == {"upper_neck", "head", "r_fingers"}
+    determined = [bone.name not in is_open for bone in figure.bones]
+    used = (whole.smoothing.prior.turn > 0.0) & np.array([True, *determined])
     ratio = whole.smoothing.prior.turn[used] / parts.smoothing.prior.turn[used]
     assert not np.array_equal(parts.motion.q, whole.motion.q)  # in parts it was
     print(f"s² in parts over s² in one: {ratio.min():.3f} to {ratio.max():.3f}")
