@@ -34,7 +34,10 @@ class PageOptions:
 def pose(
     model: Annotated[
         str,
-        typer.Argument(metavar="FIGURE", help=f"A skeleton file, or one of {', '.join(BUILT_IN)}."),
+        typer.Argument(
+            metavar="FIGURE",
+            help=f"A skeleton file, one of {', '.join(BUILT_IN)}, or a robot such as unitree_g1.",
+        ),
     ] = "human",
     *,
     reading: Annotated[RecordingOptions, ("up",)],

@@ -60,7 +60,8 @@ def retarget(
         str,
         typer.Option(
             metavar="FIGURE",
-            help="Who takes it over: a skeleton, character or robot file, or human.",
+            help="Who takes it over: a skeleton, character or robot file, human, or a robot by "
+            "name: unitree_g1.",
         ),
     ],
     bones: Annotated[
@@ -86,7 +87,7 @@ def retarget(
 
     Examples:
         exactik retarget walk.bvh --to hero.glb -o hero-walk.glb
-        exactik retarget walk.bvh --to g1.xml -o g1-walk.csv --play
+        exactik retarget walk.bvh --to unitree_g1 -o g1-walk.csv --play
         exactik retarget walk.bvh --to hero.glb --save-bones bones.json
         exactik retarget walk.bvh --to hero.glb -o hero-walk.glb --report walk.html
     """

@@ -57,7 +57,7 @@ from exactik.io.inspection import (
     inspect_markers,
     measure_space,
 )
-from exactik.io.robots import JointPlace
+from exactik.io.robots import JointPlace, find_robot, list_robots
 
 __all__ = [
     "FORMATS",
@@ -83,10 +83,12 @@ __all__ = [
     "files_to_write",
     "find_content",
     "find_format",
+    "find_robot",
     "find_skeleton_beside",
     "find_up_axis",
     "inspect_file",
     "inspect_markers",
+    "list_robots",
     "load_coordinate_table",
     "load_generic_model",
     "load_ik_setup",

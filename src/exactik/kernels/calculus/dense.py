@@ -26,13 +26,6 @@ from exactik.kernels.goals.terms import (
 from exactik.kernels.tree.couplings import SOURCE
 from exactik.kernels.tree.packed import NONE
 
-__all__ = [
-    "begin_residual_curvature",
-    "finish_residual_curvature",
-    "write_jacobian_rows",
-    "write_residual_and_jacobian",
-]
-
 
 @jit
 def write_jacobian_rows(tree, free, slope, S, k, e, D, row, J):

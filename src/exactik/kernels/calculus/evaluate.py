@@ -38,16 +38,6 @@ from exactik.kernels.goals.terms import (
 from exactik.kernels.linear.articulated import JOINT_BLOCKS, WHOLE_ROWS
 from exactik.kernels.tree.couplings import reduce_gradient, reduce_hessian
 
-__all__ = [
-    "add_goals",
-    "begin_evaluation",
-    "evaluate",
-    "evaluate_in_layout",
-    "finish_evaluation",
-    "multiply_hessian",
-    "sweep_driven_tree",
-]
-
 
 @jit_forceinline
 def evaluate(tree, goals, q, order, work):

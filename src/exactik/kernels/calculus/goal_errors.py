@@ -13,8 +13,6 @@ from exactik.compile import jit, jit_forceinline
 from exactik.kernels.calculus.workspace import update_kinematics_noinline
 from exactik.kernels.goals.terms import LOG, POSITION, local_residual
 
-__all__ = ["are_goals_reached", "compute_term_error", "compute_term_errors"]
-
 
 @jit_forceinline
 def compute_term_error(terms, m, r):

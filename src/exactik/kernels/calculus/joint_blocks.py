@@ -13,8 +13,6 @@ import numpy as np
 from exactik.compile import jit
 from exactik.kernels.linear.six_vectors import add_scaled, dot, load, store
 
-__all__ = ["multiply_joint_blocks", "quadratic_form"]
-
 
 @jit
 def quadratic_form(joints, S, P, H, x, V):

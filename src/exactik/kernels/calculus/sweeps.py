@@ -42,8 +42,6 @@ from exactik.kernels.tree.custom import subtract_custom_curvature
 from exactik.kernels.tree.packed import AXES, CUSTOM, EXP_MAP, NO_ROTATION, QUATERNION
 from exactik.spatial import cross, exp_coefficients, left_jacobian_derivative
 
-__all__ = ["sweep_gradient", "sweep_hessian", "sweep_joint_blocks"]
-
 
 @jit_forceinline
 def sweep_gradient(tree, S, sums, free, g):

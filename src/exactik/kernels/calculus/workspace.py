@@ -17,20 +17,6 @@ from exactik.kernels.tree.fk import forward_kinematics, root_position
 from exactik.kernels.tree.packed import Tree
 from exactik.typing import Array, IndexArray
 
-__all__ = [
-    "BEND",
-    "JOINT_GRADIENT",
-    "ONE",
-    "SLOPE",
-    "Goals",
-    "Workspace",
-    "aligned_zeros",
-    "ancestor_row_width",
-    "new_workspace",
-    "update_kinematics",
-    "update_kinematics_noinline",
-]
-
 CACHE_LINE = 8  # numbers
 SLOPE, BEND, JOINT_GRADIENT, ONE = 0, 1, 2, 3
 """Rows of `Workspace.joint_dofs`."""

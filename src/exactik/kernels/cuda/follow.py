@@ -26,8 +26,6 @@ from exactik.kernels.recording.frames import QUADRATIC, FrameTargets
 from exactik.kernels.tree.packed import Tree
 from exactik.typing import Array
 
-__all__ = ["Courses", "can_follow_on_gpu", "follow_courses_on_gpu"]
-
 CHUNK_COURSES = 524_288  # at most: ten for each thread of a large GPU, which even out
 MAX_SPREAD = 4  # frames between the first and the last of a chunk, in rows: else they are gathered
 

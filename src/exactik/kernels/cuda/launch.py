@@ -32,8 +32,6 @@ from exactik.kernels.goals.terms import LOG
 from exactik.kernels.tree.packed import Tree
 from exactik.typing import Array
 
-__all__ = ["fits_on_gpu", "solve_problems_on_gpu"]
-
 CHUNK_PROBLEMS = 131_072  # at most: four for each thread that fits on a large GPU
 
 

@@ -67,8 +67,6 @@ from exactik.kernels.descent.trials import (
 from exactik.kernels.goals.sums import EXACT, GAUSS_NEWTON, GRADIENT
 from exactik.kernels.linear.active_set import relative_projected_gradient, update_active_set
 
-__all__ = ["MAX_UNRESOLVED_TRIALS", "accept_trial", "reject_trial"]
-
 NEGLIGIBLE_DAMPING = 1e-10  # μ below it changes no step
 MAX_DAMPING = 1e12  # μ above it leaves no step
 MAX_EXACT_DAMPING = 1e6  # μ above which HYBRID curvature falls back to Gauss–Newton's

@@ -27,8 +27,6 @@ from exactik.kernels.descent.state import (
     STEP_LENGTH,
 )
 
-__all__ = ["minimise_over_angle", "propose_coordinate_step"]
-
 NEGLIGIBLE_REDUCTION = 1e-14  # of the cost: below its rounding
 
 

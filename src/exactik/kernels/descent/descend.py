@@ -94,19 +94,6 @@ from exactik.kernels.linear.active_set import relative_projected_gradient, updat
 from exactik.kernels.linear.articulated import JOINT_BLOCKS, WHOLE_ROWS, JointPattern
 from exactik.kernels.linear.ltdl import AncestorPattern
 
-__all__ = [
-    "ITERATION_ROUNDING",
-    "NEW_STEP",
-    "STATIONARY",
-    "UNTIL_ITS_END",
-    "advance",
-    "end_if_convex",
-    "escape_saddle",
-    "examine_stationary_point",
-    "judge_trial",
-    "run_descent",
-]
-
 VANISHING_COST_RATIO = 0.1  # a step that leaves less of the cost: the residual goes to zero
 TOUCHED_LIMIT_GRADIENT = 1e-6  # relative gradient below which a limit does not hold its dof
 PUSH_PER_GRADIENT = 10.0  # times the relative gradient that is left: the same

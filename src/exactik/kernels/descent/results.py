@@ -14,19 +14,6 @@ A frame has these alone; a problem, which may be tried from several starts, also
 
 from __future__ import annotations
 
-__all__ = [
-    "FRAME_RESULT_SIZE",
-    "RESULT_ATTEMPTS",
-    "RESULT_COST",
-    "RESULT_CYCLES",
-    "RESULT_EVALUATIONS",
-    "RESULT_ITERATIONS",
-    "RESULT_PROJECTED_GRADIENT",
-    "RESULT_REACHED",
-    "RESULT_SIZE",
-    "RESULT_STATUS",
-]
-
 RESULT_STATUS, RESULT_COST, RESULT_PROJECTED_GRADIENT = range(3)
 RESULT_ITERATIONS, RESULT_EVALUATIONS, FRAME_RESULT_SIZE = range(3, 6)
 RESULT_REACHED, RESULT_ATTEMPTS, RESULT_CYCLES, RESULT_SIZE = range(5, 9)

@@ -25,14 +25,6 @@ from exactik.kernels.linear.active_set import clear_step, copy_free_block
 from exactik.kernels.linear.articulated import eliminate_joints
 from exactik.kernels.linear.ltdl import factor
 
-__all__ = [
-    "FLAT_CURVATURE",
-    "NEAR_LIMIT",
-    "is_convex_by_blocks",
-    "negative_curvature_direction",
-    "open_descent_direction",
-]
-
 FLAT_CURVATURE = 1e-7  # share of D: a curvature above −FLAT_CURVATURE · D is not negative
 SHIFT_GROWTH, MAX_SHIFTS = 10.0, 30  # of δ; far beyond any curvature, where numbers are numbers
 NEAR_LIMIT = 1e-9  # [rad or m], or share of a smaller range: a dof this near sits on its limit

@@ -24,8 +24,6 @@ from exactik.compile import jit
 from exactik.kernels.tree.integrate import difference, integrate
 from exactik.typing import Array
 
-__all__ = ["SpeedLimits", "bound_step", "end_step"]
-
 
 class SpeedLimits(NamedTuple):
     """Limits of a control loop, and its last step."""

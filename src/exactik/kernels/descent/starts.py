@@ -50,24 +50,6 @@ from exactik.kernels.goals.sums import VALUE
 from exactik.kernels.goals.targets import retarget
 from exactik.typing import Array
 
-__all__ = [
-    "MIN_GAIN",
-    "RESULT_SIZE",
-    "StartTable",
-    "begin_attempt",
-    "begin_problem",
-    "count_passes",
-    "end_attempt",
-    "end_descent",
-    "end_problem",
-    "fill_start",
-    "is_on_limit",
-    "place_starts",
-    "solve_problems",
-    "wrap_angles_into_limits",
-]
-
-
 MIN_GAIN = 1e-9  # share of the cost: attempts that differ by rounding are equal, the first is taken
 
 

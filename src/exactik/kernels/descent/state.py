@@ -45,47 +45,6 @@ from exactik.kernels.goals.sums import EXACT, GAUSS_NEWTON
 from exactik.kernels.tree.packed import Tree
 from exactik.typing import Array, IntArray
 
-__all__ = [
-    "ACCEPTED_LARGEST_ENTRY",
-    "CONVERGED",
-    "COST",
-    "CURRENT_DOF",
-    "DAMPING",
-    "DAMPING_GROWTH",
-    "EVALUATED_LAYOUT",
-    "EVALUATED_ORDER",
-    "EVALUATIONS",
-    "FOR_DERIVATIVES",
-    "FOR_ESCAPE",
-    "FOR_START",
-    "FOR_STEP",
-    "GAUSS_NEWTON_FALLBACK",
-    "IDLE_TRIALS",
-    "IS_CONVEX",
-    "ITERATIONS",
-    "ITERATION_LIMIT",
-    "LINEAR_REDUCTION",
-    "PREDICTED_REDUCTION",
-    "PROJECTED_GRADIENT",
-    "PURPOSE",
-    "REJECTED_TRIALS",
-    "REQUESTED_LAYOUT",
-    "REQUESTED_ORDER",
-    "RUNNING",
-    "STALLED",
-    "STATE_SIZE",
-    "STATUS",
-    "STEP_LARGEST_ENTRY",
-    "STEP_LENGTH",
-    "STEP_NORM",
-    "TRUST_RADIUS",
-    "Box",
-    "DescentState",
-    "find_order",
-    "new_descent_state",
-    "start_descent",
-]
-
 STATUS, PURPOSE, REQUESTED_ORDER, EVALUATED_ORDER = range(4)
 COST, PROJECTED_GRADIENT, ITERATIONS, EVALUATIONS = range(4, 8)
 PREDICTED_REDUCTION, LINEAR_REDUCTION, STEP_LARGEST_ENTRY = range(8, 11)

@@ -54,20 +54,6 @@ from exactik.kernels.linear.active_set import (
 from exactik.kernels.linear.articulated import JOINT_BLOCKS
 from exactik.kernels.tree.integrate import integrate
 
-__all__ = [
-    "MAX_STEP_ATTEMPTS",
-    "MIN_DAMPING",
-    "abandon_model_step",
-    "complete_model_step",
-    "fall_back_to_gauss_newton",
-    "propose_gradient_step",
-    "propose_model_step",
-    "raise_damping",
-    "request_evaluation",
-    "shorten_model_step",
-    "write_trial",
-]
-
 MAX_STEP_ATTEMPTS = 64  # at a step that the model predicts to lower the cost
 MIN_DAMPING = 1e-6  # when damping is raised from none
 MAX_STEP_LENGTH = 1e6  # τ of a gradient step

@@ -20,8 +20,6 @@ from exactik.compile import jit, jit_forceinline
 from exactik.kernels.descent.state import DAMPING, STEP_NORM, TRUST_RADIUS
 from exactik.kernels.linear.active_set import box_step, clear_step, solve_again, solve_damped
 
-__all__ = ["trust_region_step"]
-
 MAX_ROUNDS = 60  # of the search for μ
 BRACKET_TOLERANCE = 1e-6  # relative width of the bracket around μ at which the search for it ends
 RADIUS_TOLERANCE = 0.1  # relative; Δ is only a guess, so that |s| = Δ need not hold closely

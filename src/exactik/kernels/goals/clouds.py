@@ -43,8 +43,6 @@ from exactik.kernels.goals.sums import (
 from exactik.kernels.goals.terms import POSITION
 from exactik.typing import Array, IndexArray
 
-__all__ = ["Clouds", "add_clouds", "reduce_to_clouds"]
-
 NEGLIGIBLE_LENGTH = 1e-150  # [√weight · m] its square would underflow
 
 

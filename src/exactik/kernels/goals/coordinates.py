@@ -21,13 +21,6 @@ from exactik.kernels.tree.integrate import relative_rotation_vector
 from exactik.kernels.tree.packed import QUATERNION
 from exactik.typing import Array, IndexArray
 
-__all__ = [
-    "CoordinateGoals",
-    "add_coordinate_curvature",
-    "add_coordinates",
-    "write_coordinate_rows",
-]
-
 
 class CoordinateGoals(NamedTuple):
     """Rest postures and soft limits, each with its own weights."""

@@ -22,22 +22,6 @@ import numpy as np
 
 from exactik.compile import jit_forceinline
 
-__all__ = [
-    "EXACT",
-    "GAUSS_NEWTON",
-    "GRADIENT",
-    "SUMS_SIZE",
-    "VALUE",
-    "WRENCH_SIZE",
-    "add_coupling",
-    "add_inertia",
-    "add_mass",
-    "add_matrix",
-    "add_wrench",
-    "clear_sums",
-    "sum_subtrees",
-]
-
 VALUE, GRADIENT, GAUSS_NEWTON, EXACT = 0, 1, 2, 3
 """How much to evaluate; GAUSS_NEWTON and EXACT differ in the curvature that goals add."""
 

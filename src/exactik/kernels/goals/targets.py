@@ -8,8 +8,6 @@ from exactik.compile import jit
 from exactik.kernels.goals.clouds import reduce_to_clouds
 from exactik.typing import Array
 
-__all__ = ["Targets", "retarget"]
-
 
 class Targets(NamedTuple):
     """Targets of B problems on n terms; empty arrays where nothing is to change."""

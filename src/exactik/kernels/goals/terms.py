@@ -42,19 +42,6 @@ from exactik.kernels.goals.sums import (
 from exactik.spatial import cross, log_coefficients, log_vector
 from exactik.typing import Array, IndexArray
 
-__all__ = [
-    "AIM",
-    "DIRECTION",
-    "LOG",
-    "POSITION",
-    "Terms",
-    "add_local_model",
-    "local_derivatives",
-    "local_residual",
-    "local_wrench",
-    "log_derivatives",
-]
-
 POSITION, DIRECTION, LOG, AIM = 0, 1, 2, 3
 
 MIN_AIM_DISTANCE = 1e-12  # [m] a target nearer than this has no direction: d = 0, constant

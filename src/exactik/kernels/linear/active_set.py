@@ -26,21 +26,6 @@ from exactik.kernels.linear.articulated import (
 )
 from exactik.kernels.linear.ltdl import factor, solve
 
-__all__ = [
-    "MAX_ROUNDS",
-    "box_step",
-    "clear_step",
-    "clip_to_limits",
-    "copy_free_block",
-    "hold_at_limits",
-    "multiply_ancestor_rows",
-    "relative_projected_gradient",
-    "solve_again",
-    "solve_damped",
-    "take_free_entries",
-    "update_active_set",
-]
-
 MAX_ROUNDS = 8  # of solving again with more dofs in the active set
 # Curvatures below these are rounding: relative to the largest one, and to the cost per rad² or m².
 NEGLIGIBLE_CURVATURE = 1e-12

@@ -45,17 +45,6 @@ from exactik.kernels.linear.vec8 import (
 )
 from exactik.typing import IndexArray
 
-__all__ = [
-    "JOINT_BLOCKS",
-    "MIN_ARTICULATED_DOFS",
-    "WHOLE_ROWS",
-    "JointPattern",
-    "eliminate_joints",
-    "multiply_rows",
-    "reduce_right_side",
-    "substitute_joints",
-]
-
 
 class JointPattern(NamedTuple):
     """Which joint hangs on which: what the recursion needs of a `Tree`.

@@ -23,8 +23,6 @@ import numpy as np
 from exactik.compile import jit, jit_forceinline
 from exactik.typing import IndexArray
 
-__all__ = ["LANES", "AncestorPattern", "factor", "pad_to_lanes", "solve"]
-
 LANES = 4
 
 

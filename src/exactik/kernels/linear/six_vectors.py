@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from exactik.compile import jit_forceinline
 
-__all__ = ["add_scaled", "dot", "load", "store"]
-
 
 @jit_forceinline
 def load(M, i):

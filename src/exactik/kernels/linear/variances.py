@@ -25,8 +25,6 @@ from exactik.kernels.linear.six_vectors import add_scaled, dot, load, store
 from exactik.kernels.tree.packed import Tree
 from exactik.typing import Array
 
-__all__ = ["VarianceScratch", "compute_variances", "new_variance_scratch"]
-
 MAX_JOINT_DOFS = 6  # three shifts and three turns
 TRIANGLE_SIZE = 21  # numbers of a symmetric 6×6: its upper triangle, row by row
 

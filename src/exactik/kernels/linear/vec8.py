@@ -6,20 +6,6 @@ vectors of eight (`kernels.instructions`).
 
 from __future__ import annotations
 
-__all__ = [
-    "add_scaled_vec8",
-    "add_vec8",
-    "dot_vec8",
-    "load_six",
-    "load_vec8",
-    "make_vec8",
-    "replace_entry",
-    "scale_vec8",
-    "store_six",
-    "store_vec8",
-    "vec8_entry",
-]
-
 LENGTH = 8
 
 

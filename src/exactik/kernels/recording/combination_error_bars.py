@@ -17,8 +17,6 @@ import numpy as np
 from exactik.compile import jit_nogil
 from exactik.kernels.recording.error_bars import compute_variance, eliminate_frame
 
-__all__ = ["estimate_combination_deviations"]
-
 
 @jit_nogil
 def estimate_combination_deviations(

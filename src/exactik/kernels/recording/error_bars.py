@@ -36,13 +36,6 @@ from exactik.kernels.linear.ltdl import AncestorPattern, factor, solve
 from exactik.kernels.linear.variances import compute_variances
 from exactik.kernels.recording.frames import set_frame
 
-__all__ = [
-    "check_convexity",
-    "compute_variance",
-    "eliminate_frame",
-    "estimate_standard_deviations",
-]
-
 
 @jit_nogil
 def check_convexity(

@@ -47,23 +47,6 @@ from exactik.kernels.goals.sums import VALUE
 from exactik.kernels.tree.fk import root_position
 from exactik.typing import Array
 
-__all__ = [
-    "HUBER",
-    "QUADRATIC",
-    "TUKEY",
-    "TUKEY_HUBER_SHARE",
-    "FrameTargets",
-    "compute_cost",
-    "compute_marker_residual",
-    "count_descent",
-    "end_frame",
-    "needs_descent",
-    "set_frame",
-    "set_targets",
-    "solve_frame",
-]
-
-
 QUADRATIC, HUBER, TUKEY = 0, 1, 2
 TUKEY_HUBER_SHARE = 0.02
 MAX_REWEIGHTINGS = 12

@@ -26,15 +26,6 @@ from exactik.kernels.recording.frames import (
 )
 from exactik.kernels.tree.integrate import difference, integrate
 
-__all__ = [
-    "NEAR_COST_RATIO",
-    "compute_residuals",
-    "evaluate_frames",
-    "extrapolate_pose",
-    "solve_sequence",
-    "take_nearer",
-]
-
 NEAR_COST_RATIO = 2.0
 """Cost, in that of the solution before, up to which extrapolated motion is not compared with the
 previous pose: either leads to the same minimum, so that ten times as much or as little changes the

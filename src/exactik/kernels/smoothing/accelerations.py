@@ -28,17 +28,6 @@ from exactik.kernels.tree.packed import CUSTOM, NONE
 from exactik.spatial import cross, log_vector
 from exactik.typing import Array, IndexArray, IntArray
 
-__all__ = [
-    "AccelerationPrior",
-    "add_accelerations",
-    "find_source",
-    "has_scaled_axes",
-    "inverse_square",
-    "multiply_accelerations",
-    "project",
-    "sum_accelerations",
-]
-
 
 class AccelerationPrior(NamedTuple):
     """What accelerations cost: weights [m² per (rad or m)², a frame⁴]; frames as in `Tree`."""

@@ -28,8 +28,6 @@ from exactik.kernels.smoothing.accelerations import (
 )
 from exactik.kernels.tree.couplings import LEVEL, PARENT
 
-__all__ = ["factor_frame", "solve_transposed", "solve_unit"]
-
 MIN_CURVATURE_SHARE = 1e-3
 """Of D, that h has at least: where the markers have less part in it, the difference is rounding."""
 

@@ -21,8 +21,6 @@ from exactik.kernels.smoothing.accelerations import add_accelerations
 from exactik.kernels.tree.packed import Tree
 from exactik.typing import Array
 
-__all__ = ["SequenceWorkspace", "evaluate_sequence", "new_sequence_workspace"]
-
 
 class SequenceWorkspace(NamedTuple):
     """Scratch arrays and results of up to T frames that are solved together; one per thread.

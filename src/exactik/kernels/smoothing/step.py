@@ -25,8 +25,6 @@ from exactik.kernels.smoothing.accelerations import multiply_accelerations
 from exactik.kernels.smoothing.coordinates import factor_frame, solve_transposed, solve_unit
 from exactik.kernels.smoothing.variances import add_variances
 
-__all__ = ["compute_sequence_step"]
-
 
 @jit_nogil
 def compute_sequence_step(

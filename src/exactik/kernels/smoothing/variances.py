@@ -20,8 +20,6 @@ from exactik.kernels.linear.ltdl import AncestorPattern
 from exactik.kernels.smoothing.accelerations import project
 from exactik.kernels.smoothing.coordinates import factor_frame
 
-__all__ = ["add_variances", "estimate_variances"]
-
 
 @jit_nogil
 def estimate_variances(tree, box, prior, damping, q, sequence, turn_sum, shift_sum, variance):

@@ -26,18 +26,6 @@ from exactik.compile import jit
 from exactik.kernels.tree.functions import evaluate_function
 from exactik.kernels.tree.packed import NONE
 
-__all__ = [
-    "FROM",
-    "LEVEL",
-    "PARENT",
-    "SOURCE",
-    "expand_coordinates",
-    "expand_coordinates_batch",
-    "is_coupled",
-    "reduce_gradient",
-    "reduce_hessian",
-]
-
 PARENT, LEVEL, SOURCE, FROM = 0, 1, 2, 3
 
 

@@ -27,20 +27,6 @@ from exactik.kernels.tree.frames import (
 from exactik.kernels.tree.functions import evaluate_function
 from exactik.spatial import cross, sincos_of
 
-__all__ = [
-    "CONSTANT",
-    "NO_AXIS",
-    "OF_ONE",
-    "OF_TWO",
-    "SHIFTS",
-    "axis_in_world",
-    "axis_motion",
-    "custom_shift",
-    "move_custom_joint",
-    "subtract_custom_curvature",
-    "turn_about",
-]
-
 NO_AXIS, CONSTANT, OF_ONE, OF_TWO = 0, 1, 2, 3
 """Column 0 of `Tree.custom_functions`: whether there is an axis, and of how many coordinates."""
 

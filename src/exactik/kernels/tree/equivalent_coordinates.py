@@ -15,8 +15,6 @@ from exactik.compile import jit, jit_nogil
 from exactik.kernels.tree.couplings import is_coupled
 from exactik.kernels.tree.packed import AXES, EXP_MAP, QUATERNION, SWING_TWIST
 
-__all__ = ["to_nearest_equivalent", "unwrap_coordinates"]
-
 TWO_PI = 2.0 * math.pi
 
 

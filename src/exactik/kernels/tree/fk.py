@@ -40,8 +40,6 @@ from exactik.kernels.tree.frames import (
 from exactik.kernels.tree.packed import AXES, CUSTOM, EXP_MAP, NO_ROTATION, QUATERNION
 from exactik.spatial import exp_coefficients, sincos
 
-__all__ = ["forward_kinematics", "forward_kinematics_batch", "root_position"]
-
 
 @jit_forceinline
 def forward_kinematics(tree, q, origin, sine, cosine, R, p, S):

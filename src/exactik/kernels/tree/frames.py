@@ -7,17 +7,6 @@ from __future__ import annotations
 
 from exactik.compile import jit_forceinline
 
-__all__ = [
-    "frame_axis",
-    "load_frame",
-    "multiply_map",
-    "multiply_matrix",
-    "multiply_vector",
-    "rotate_about_axis",
-    "store_frame",
-    "write_turn_twist",
-]
-
 
 @jit_forceinline
 def load_frame(R, k):

@@ -20,8 +20,6 @@ import numpy as np
 
 from exactik.compile import jit
 
-__all__ = ["PIECES", "POLYNOMIAL", "SINE", "evaluate_function", "evaluate_function_batch"]
-
 POLYNOMIAL, PIECES, SINE = 0, 1, 2
 
 

@@ -14,15 +14,6 @@ from exactik.compile import jit
 from exactik.kernels.tree.packed import EXP_MAP, QUATERNION, SWING_TWIST
 from exactik.spatial import exp_coefficients
 
-__all__ = [
-    "difference",
-    "difference_batch",
-    "integrate",
-    "integrate_batch",
-    "relative_rotation_vector",
-    "reparameterise",
-]
-
 
 @jit
 def integrate(tree, q, v, out):

@@ -58,19 +58,6 @@ from exactik.kernels.tree.packed import AXES, CUSTOM, NO_ROTATION, QUATERNION, S
 from exactik.spatial import cross, exp_coefficients
 from exactik.typing import Array
 
-__all__ = [
-    "ANGULAR",
-    "BODY",
-    "BOTH",
-    "LINEAR",
-    "SPATIAL",
-    "WORLD",
-    "AdjointWorkspace",
-    "adjoint_jacobian",
-    "cross_jacobian",
-    "origin_velocity",
-]
-
 WORLD, BODY, SPATIAL = 0, 1, 2
 LINEAR, ANGULAR, BOTH, NO_ROWS = 0, 1, 2, 3
 

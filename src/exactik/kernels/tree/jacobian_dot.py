@@ -53,8 +53,6 @@ from exactik.kernels.tree.jacobian import (
 from exactik.kernels.tree.packed import AXES, CUSTOM, EXP_MAP, QUATERNION, SWING_TWIST
 from exactik.spatial import cross, exp_coefficients, left_jacobian_derivative
 
-__all__ = ["jacobian_dot", "propagate_velocity", "unit_velocity_jacobian"]
-
 
 @jit
 def propagate_velocity(tree, last, v, p, S, V):

@@ -22,17 +22,6 @@ from typing import NamedTuple
 
 from exactik.typing import Array, IndexArray
 
-__all__ = [
-    "AXES",
-    "CUSTOM",
-    "EXP_MAP",
-    "NONE",
-    "NO_ROTATION",
-    "QUATERNION",
-    "SWING_TWIST",
-    "Tree",
-]
-
 NO_ROTATION, AXES, EXP_MAP, SWING_TWIST, QUATERNION, CUSTOM = 0, 1, 2, 3, 4, 5
 
 NONE = 2**32 - 1

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from exactik import model as figures
 from exactik._text import join_names
-from exactik.errors import Advice, FileError
+from exactik.errors import Advice, FileError, UnknownNameError
 from exactik.io import (
     Note,
     choose_unit,
@@ -16,9 +16,11 @@ from exactik.io import (
     describe_markers,
     files_to_write,
     find_format,
+    find_robot,
     find_skeleton_beside,
     find_up_axis,
     inspect_markers,
+    list_robots,
     load_markers,
     load_motion,
     load_skeleton,
@@ -94,10 +96,10 @@ class LoadedRecording:
 def read_skeleton(
     name: str, unit: str | float | None = None, up: str | None = None
 ) -> LoadedSkeleton:
-    """Return the skeleton in a file, or a figure of our own.
+    """Return the skeleton in a file, a figure of our own, or a robot by its name.
 
     Args:
-        name: the file, or one of "human", "quadruped", "hand" and "octopus".
+        name: the file; "human", "quadruped", "hand" or "octopus"; or as for `find_robot`.
         unit: length unit of the file, in place of what it says.
         up: which axis is up, in place of what is customary.
     """
@@ -108,10 +110,12 @@ def read_skeleton(
     notes: list[Note] = []
     form, known = find_format(name), readable_suffixes("skeleton")
     if suffix_of(name) not in known and not Path(name).exists():
-        near = get_close_matches(own, BUILT_IN, n=1)
-        hint = f"did you mean {near[0]}? " if len(near) > 0 else ""
-        text = f"no such figure; {hint}Expected {', '.join(BUILT_IN)} or a file ({' '.join(known)})"
-        raise FileError(name, text)
+        try:
+            file = str(find_robot(name))
+        except UnknownNameError:
+            raise FileError(name, _say_what_figures_there_are(own)) from None
+        loaded = read_skeleton(file, unit, up)
+        return replace(loaded, notes=[f"read from {file}", *loaded.notes])
     with collect_warnings(notes, name):
         unstated = form is not None and form.length_unit is None
         skeleton = load_skeleton(name, "auto" if unit is None and unstated else unit)
@@ -120,6 +124,19 @@ def read_skeleton(
     if form is NPZ:
         record = CalibrationRecord.from_metadata(read_npz_metadata(name))
     return LoadedSkeleton(skeleton, name, up_axis, [*notes], record)
+
+
+def _say_what_figures_there_are(name: str) -> str:
+    """Return a sentence for a name that no figure has, with near misses."""
+    robots = list_robots()
+    near = get_close_matches(name, [*BUILT_IN, *robots], n=2)
+    hint = f"did you mean {' or '.join(near)}? " if len(near) > 0 else ""
+    known = " ".join(readable_suffixes("skeleton"))
+    by_name = "" if len(robots) > 0 else " (names of robots: pip install robot_descriptions)"
+    return (
+        f"no such figure; {hint}Expected {', '.join(BUILT_IN)}, a robot by name{by_name} or a file "
+        f"({known})"
+    )
 
 
 def _find_skeleton_up(name: str, skeleton: Skeleton, notes: list[Note]) -> str | None:
