@@ -273,10 +273,10 @@ def test_the_rules_can_fail(
     assert len(count(house.Tree(tmp_path))) == places
 
 
-def test_the_picture_of_the_architecture_shows_the_imports():
+def test_the_picture_of_the_architecture_shows_the_imports(tree: house.Tree):
     """`python tools/architecture_picture.py` draws it again."""
     drawn = architecture_picture.TARGET.read_text("utf-8")
-    assert drawn == architecture_picture.make_picture()
+    assert drawn == architecture_picture.make_picture(tree)
 
 
 def test_every_term_of_the_glossary_occurs_in_the_code(tree: house.Tree):

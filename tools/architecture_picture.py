@@ -60,11 +60,11 @@ Cells = dict[str, Cell]
 Point = tuple[float, float]
 
 
-def read_edges() -> Edges:
+def read_edges(tree: house.Tree) -> Edges:
     """Return which package imports which, below it in the order of `HOLDS`."""
     order = list(HOLDS)
     edges: Edges = {package: set() for package in HOLDS}
-    for edge in house.package_edges(house.Tree(ROOT)):
+    for edge in house.package_edges(tree):
         package, _, used = edge.partition(" -> ")
         if used.startswith("_"):  # a module beside the packages
             continue
@@ -186,9 +186,9 @@ def _measure_overlap(way: list[Point], other: list[Point]) -> float:
     return shared
 
 
-def make_picture() -> str:
-    """Return the picture as SVG."""
-    edges = read_edges()
+def make_picture(tree: house.Tree) -> str:
+    """Return the picture of the imports of a tree as SVG."""
+    edges = read_edges(tree)
     reduced = remove_implied(edges)
     arrows = [(package, used) for package in HOLDS for used in sorted(reduced[package])]
     cells = find_cells(edges, arrows)
@@ -240,5 +240,5 @@ def _step(start: Point, end: Point) -> Point:
 
 
 if __name__ == "__main__":
-    TARGET.write_text(make_picture(), encoding="utf-8")
+    TARGET.write_text(make_picture(house.Tree(ROOT)), encoding="utf-8")
     print(f"written: {TARGET.relative_to(ROOT)}")

@@ -27,31 +27,21 @@ _WIDTH = 92  # columns of the text of an argument in a docstring
 
 @dataclass(frozen=True, kw_only=True)
 class OptionText:
-    """What is said of an option.
+    """What is said of an option."""
 
-    Attributes:
-        help: what it does, in a sentence or two: the help of the command line.
-        more: what callers in Python have to know beside it.
-        why: the reason for the default, and what holds it.
-        unit: of the value in Python.
-        metavar: the kind of value on the command line, which also tells how it is read; "" for a
-            flag, or an option that the command line has not.
-        flags: spelling there, if it is not the name; a flag "--on/--off", or one that turns the
-            default into its opposite.
-        words: that the value may be there, and what each means.
-        number: what a number means in place of a word.
-        least: smallest number.
-    """
-
-    help: str
-    more: str = ""
-    why: str = ""
-    unit: str = ""
+    help: str  # what it does, in a sentence or two: the help of the command line
+    more: str = ""  # what callers in Python have to know beside it
+    why: str = ""  # the reason for the default, and what holds it
+    unit: str = ""  # of the value in Python
+    # The kind of value on the command line, which also tells how it is read; "" for a flag, or an
+    # option that the command line has not
     metavar: str = ""
+    # Spelling there, if it is not the name; a flag "--on/--off", or one that turns the default into
+    # its opposite
     flags: str = ""
-    words: Mapping[str, Any] | None = None
-    number: str = ""
-    least: float | None = None
+    words: Mapping[str, Any] | None = None  # that the value may be there, and what each means
+    number: str = ""  # what a number means in place of a word
+    least: float | None = None  # smallest number
 
     @property
     def is_on_command_line(self) -> bool:

@@ -7,17 +7,12 @@ from collections.abc import Sequence
 
 
 class Reason(str):
-    """A reason, "cause; consequence", of which the cause can also be shown alone.
-
-    Attributes:
-        cause: the first part.
-        consequence: the second, empty if there is none.
-    """
+    """A reason, "cause; consequence", of which the cause can also be shown alone."""
 
     __slots__ = ("cause", "consequence")
 
-    cause: str
-    consequence: str
+    cause: str  # the first part
+    consequence: str  # the second, empty if there is none
 
     def __new__(cls, cause: str, consequence: str = "") -> Reason:
         """Join the parts."""

@@ -84,18 +84,12 @@ class Advice(NamedTuple):
 
     What the reader calls `length_unit` is `input_unit` for `convert` and `--input-unit` on the
     command line; `renamed` puts the name of each layer into the same sentence.
-
-    Attributes:
-        before: words before the argument, such as "; give ".
-        argument: its name.
-        value: what to set it to; empty if that is for the caller to know.
-        after: words after it.
     """
 
-    before: str
-    argument: str
-    value: str = ""
-    after: str = ""
+    before: str  # words before the argument, such as "; give "
+    argument: str  # its name
+    value: str = ""  # what to set it to; empty if that is for the caller to know
+    after: str = ""  # words after it
 
     def __str__(self) -> str:
         spelled = self.argument

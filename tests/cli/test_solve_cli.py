@@ -176,7 +176,7 @@ def test_frames_that_need_attention_are_listed_and_end_with_one(run: Run, clean:
     replace(clean, positions=places).save("gaps.c3d")
     ended = run("solve", "gaps.c3d", *FIGURE, "-o", "gaps.bvh")
     assert ended.code == 1
-    assert "Frames that need attention, the worst first (counted from 0):" in ended.out
+    assert "Frames that need attention, the worst first:" in ended.out
     assert "0.67–1.30 s  markers are missing that determine" in ended.out
     assert np.isfinite(ik.load_motion("gaps.bvh", length_unit="cm").q).all()
 

@@ -28,6 +28,8 @@ from tests.support.models import bushy_tree, serial_chain
 from tests.support.problems import make_pose_and_goals, menagerie
 from tests.support.quadratics import ancestor_pattern, blank_descent_state
 
+pytestmark = pytest.mark.full  # compiles the parts of a step one by one: 20 s
+
 FIGURES = (menagerie(), human(), serial_chain(1), serial_chain(40), bushy_tree(23, 3))
 
 

@@ -31,6 +31,7 @@ from exactik.typing import Array
 from tests.support.models import EVERY_JOINT, chain_of, configuration, planar_arm
 from tests.support.problems import (
     assert_same,
+    goals_between_bodies,
     goals_of_every_kind,
     make_pose_and_goals,
     menagerie,
@@ -475,6 +476,7 @@ def test_goals_of_every_kind_are_what_they_say():
 
     kinds = {n for n in exactik.__all__ if n.endswith("Goal")} - {"Goal", "FrameGoal"}
     goals = goals_of_every_kind(FIGURE, FIGURE.neutral())
+    goals += goals_between_bodies("ball", "pair")
     assert {type(g).__name__ for g in goals} == kinds | {"Range"}
 
 

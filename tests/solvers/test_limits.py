@@ -261,11 +261,18 @@ def test_detours_leave_locked_dofs_alone() -> None:
 
 
 LONG = ("projected-cg", "jacobian-transpose")  # six seconds each
+RATHER_LONG = ("pseudo-inverse", "damped-least-squares")
+
+
+def mark_solver(solver: str) -> list[pytest.MarkDecorator]:
+    """Which of the slower tests a solver belongs to, if any."""
+    if solver in LONG:
+        return [pytest.mark.slow]
+    return [pytest.mark.full] if solver in RATHER_LONG else []
 
 
 @pytest.mark.parametrize(
-    "solver",
-    [pytest.param(s, marks=[pytest.mark.slow] if s in LONG else []) for s in ik.list_solvers()],
+    "solver", [pytest.param(solver, marks=mark_solver(solver)) for solver in ik.list_solvers()]
 )
 def test_every_solver_stays_inside(solver: str) -> None:
     """Whatever the method, and however it ends."""
@@ -276,6 +283,7 @@ def test_every_solver_stays_inside(solver: str) -> None:
             assert not optimality(select_problem(problem, targets, i), q).outside, (k, i)
 
 
+@pytest.mark.full
 def test_no_better_point_near_an_optimum_on_a_limit() -> None:
     """Where a goal fights a limit, L-BFGS-B finds nothing better within 0.02 rad or m."""
     radius, compared = 0.02, 0

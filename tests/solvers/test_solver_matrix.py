@@ -232,6 +232,7 @@ def test_a_history_falls_and_changes_nothing(name: str, solver: str):
     assert costs[-1] == pytest.approx(told.cost, rel=1e-11, abs=1e-24)
 
 
+@pytest.mark.full
 def test_auto_is_right_at_least_as_often_as_any_other():
     wins = {
         s: {name for name in CASES if right(case(name), answer(name, s))} for s in ik.list_solvers()
@@ -268,6 +269,7 @@ def test_locked_quaternions_stay_to_the_bit():
             np.testing.assert_array_equal(result.q[:4], q0[:4])
 
 
+@pytest.mark.full
 def test_histories_have_every_step_and_end_at_the_answer():
     for name, solver in itertools.product(CASES, ik.list_solvers()):
         result = answer(name, solver, history=True)

@@ -13,11 +13,14 @@ from exactik import (
     AimGoal,
     Bone,
     DirectionGoal,
+    DistanceGoal,
     FrameGoal,
     Goal,
     Joint,
+    LineGoal,
     MarkerGoal,
     OrientationGoal,
+    PlaneGoal,
     PoseGoal,
     PositionGoal,
     PostureGoal,
@@ -155,6 +158,27 @@ def goals_of_every_kind(
     away = pose.point(name, point) + np.array([0.5, 0.9, -0.6])
     goals.append(Range(name, away, point, weight=weight(1)))
     return goals
+
+
+def goals_between_bodies(bone: str, other: str) -> list[Goal]:
+    """One goal of every kind between two bodies."""
+    turn = exp_rotation(np.array([0.3, -0.8, 0.5]))
+    rigid = np.eye(4)
+    rigid[:3, :3], rigid[:3, 3] = turn, (0.3, 0.1, 0)
+    points = ((0.1, 0.2, 0.0), (0.0, 0.1, 0.3))
+    return [
+        PositionGoal(bone, (0.1, 0.2, -0.1), (0.05, 0, 0), relative_to=other, weight=(1, 2, 3)),
+        OrientationGoal(bone, turn, relative_to=other, weight=0.2),
+        OrientationGoal(bone, turn, kind="axes", relative_to=other, weight=(0.1, 0.2, 0.3)),
+        PoseGoal(bone, rigid, relative_to=other, weight=(1.0, 0.1)),
+        DirectionGoal(bone, (0, 1, 0), (1, 0, 1), relative_to=other),
+        AimGoal(bone, (0, 1, 0), (0.3, 0.4, 0.5), (0, 0.1, 0), relative_to=other),
+        PlaneGoal(bone, (0.2, 0, 0), (1, 0, 0.3), relative_to=other),
+        LineGoal(bone, (0.2, 0, 0), (1, 0, 0.3), relative_to=other),
+        DistanceGoal(bone, other, distance=0.3, points=points),
+        DistanceGoal(bone, other, at_least=9.0, points=points, name="far"),
+        DistanceGoal(bone, other, at_most=0.01, points=points, band=0.5, name="near"),
+    ]
 
 
 def make_pose_and_goals(skeleton: Skeleton, seed: int = 0) -> tuple[Array, list[Goal]]:

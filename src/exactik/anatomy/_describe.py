@@ -51,7 +51,6 @@ def describe_body(
     """Return what the bones of a skeleton are; of a figure that is no body, what names say.
 
     Args:
-        skeleton: the figure.
         q_rest: its rest pose, (nq,); the neutral one if None.
         given: part, or any other name → bone, in place of what would be found.
     """

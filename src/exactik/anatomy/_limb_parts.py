@@ -27,8 +27,6 @@ class LimbParts:
     """Looks for parts of limbs in one skeleton.
 
     Args:
-        tree: of its bones.
-        centres: of its joints.
         given: part → bones that it is, in place of what would be found.
     """
 

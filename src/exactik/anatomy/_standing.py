@@ -55,7 +55,6 @@ def find_left_direction(
     Args:
         body: of which some parts are known.
         positions: of its bones [m], (n_bones, 3).
-        parts: that are looked at.
     """
     pairs = [[body.parts.get(f"{side}_{part}") for side in SIDES] for part in parts]
     index = body.skeleton.bone_index
@@ -161,7 +160,6 @@ def stand_up_skeleton(skeleton: Skeleton, up: str | None = None) -> Skeleton:
     """Return a skeleton with z up at rest.
 
     Args:
-        skeleton: in axes of its own.
         up: which axis is up for it; by its shape if None, as it is where that tells nothing.
     """
     up = up or find_figure_up(Motion(skeleton, skeleton.neutral()[None], 1.0))

@@ -10,27 +10,17 @@ from typing import Any, NamedTuple
 
 
 class Vocabulary(NamedTuple):
-    """Words of names, in small letters.
+    """Words of names, in small letters."""
 
-    Attributes:
-        sides: word → "l" or "r".
-        sure_sides: those of `sides` that tell a side whatever else the name says.
-        leg_sides: first word of a name → "l" or "r", of figures with fore and hind legs.
-        parts: what a bone is called → part of the body.
-        sided_parts: likewise, beside a side only; "" for what is known and no part.
-        noise: words that say nothing about the part.
-        helpers: words of ends of chains and dummies.
-        vague: words that name a part only if they stand alone.
-    """
-
-    sides: Mapping[str, str]
-    sure_sides: frozenset[str]
+    sides: Mapping[str, str]  # word → "l" or "r"
+    sure_sides: frozenset[str]  # those of `sides` that tell a side whatever else the name says
+    # First word of a name → "l" or "r", of figures with fore and hind legs
     leg_sides: Mapping[str, str]
-    parts: Mapping[str, str]
-    sided_parts: Mapping[str, str]
-    noise: frozenset[str]
-    helpers: frozenset[str]
-    vague: frozenset[str]
+    parts: Mapping[str, str]  # what a bone is called → part of the body
+    sided_parts: Mapping[str, str]  # likewise, beside a side only; "" for what is known and no part
+    noise: frozenset[str]  # words that say nothing about the part
+    helpers: frozenset[str]  # words of ends of chains and dummies
+    vague: frozenset[str]  # words that name a part only if they stand alone
 
 
 @cache

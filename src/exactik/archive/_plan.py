@@ -35,25 +35,16 @@ ENTERED_AT_ONCE = 1000  # takes a transaction of the ledger: what is listed and 
 
 @dataclass(kw_only=True)
 class Plan:
-    """What one command asks.
+    """What one command asks."""
 
-    Attributes:
-        ledger: of the archive.
-        storage: where outputs go.
-        options: of all takes.
-        skeleton: the figure, a file or "human", of takes that name none.
-        calibrate: whether to fit it; None: our own human is fitted, others are not.
-        calibrate_on: pattern of names of the takes on which subjects are calibrated.
-        check: whether takes that are done are compared with their files again.
-    """
-
-    ledger: Ledger
-    storage: Storage
-    options: TakeOptions
-    skeleton: SkeletonSource
-    calibrate: bool | None
+    ledger: Ledger  # of the archive
+    storage: Storage  # where outputs go
+    options: TakeOptions  # of all takes
+    skeleton: SkeletonSource  # the figure, a file or "human", of takes that name none
+    calibrate: bool | None  # whether to fit it; None: our own human is fitted, others are not
+    # Pattern of names of the takes on which subjects are calibrated
     calibrate_on: str | None = None
-    check: bool = False
+    check: bool = False  # whether takes that are done are compared with their files again
     _figures: dict[SkeletonSource, tuple[Figure, bool]] = field(default_factory=dict)
     _subjects: dict[str, _Subject] = field(default_factory=dict)
 

@@ -8,27 +8,16 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Progress:
-    """How far a run is.
+    """How far a run is."""
 
-    Attributes:
-        total: takes that were asked for.
-        done: takes that ended, now or before.
-        found: of these, takes that were done before.
-        solved: takes that this run solved.
-        failed: takes that failed now or were set aside.
-        frames: solved by this run.
-        threads: of all workers at the moment.
-        began: when it began [s], by `time.monotonic`.
-    """
-
-    total: int = 0
-    done: int = 0
-    found: int = 0
-    solved: int = 0
-    failed: int = 0
-    frames: int = 0
-    threads: int = 0
-    began: float = field(default_factory=time.monotonic)
+    total: int = 0  # takes that were asked for
+    done: int = 0  # takes that ended, now or before
+    found: int = 0  # of these, takes that were done before
+    solved: int = 0  # takes that this run solved
+    failed: int = 0  # takes that failed now or were set aside
+    frames: int = 0  # solved by this run
+    threads: int = 0  # of all workers at the moment
+    began: float = field(default_factory=time.monotonic)  # when it began [s], by `time.monotonic`
 
     @property
     def rate(self) -> float:

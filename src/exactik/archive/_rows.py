@@ -45,48 +45,28 @@ CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerRow:
-    """A take in the ledger.
+    """A take in the ledger."""
 
-    Attributes:
-        name: of its outputs.
-        kind: "take"; "part" of one that is too long; or "subject" for a figure that is calibrated,
-            whose name begins with "@".
-        address: of the recording.
-        subject: whose figure it uses, with "@".
-        whole: name of the take that a part belongs to.
-        request: hash of what is asked of it.
-        work: all that a worker needs, as plain data.
-        fingerprint: of the recording when it was listed.
-        state: see `State`.
-        deaths: workers that died of it.
-        solves: how often it was solved, in all runs.
-        key: of the result.
-        code: why it failed, for programs.
-        reason: the same in a sentence.
-        verdict: the gravest of its subjects.
-        frames: that were solved.
-        seconds: that it took.
-        facts: of the result, for index and summary.
-    """
-
-    name: str
+    name: str  # of its outputs
+    # "take"; "part" of one that is too long; or "subject" for a figure that is calibrated, whose
+    # name begins with "@"
     kind: str
-    address: str
-    subject: str | None
-    whole: str | None
-    request: str
-    work: Mapping[str, Any]
-    fingerprint: str
-    state: State
-    deaths: int
-    solves: int
-    key: str | None
-    code: str | None
-    reason: str | None
-    verdict: str | None
-    frames: int | None
-    seconds: float | None
-    facts: Mapping[str, Any]
+    address: str  # of the recording
+    subject: str | None  # whose figure it uses, with "@"
+    whole: str | None  # name of the take that a part belongs to
+    request: str  # hash of what is asked of it
+    work: Mapping[str, Any]  # all that a worker needs, as plain data
+    fingerprint: str  # of the recording when it was listed
+    state: State  # see `State`
+    deaths: int  # workers that died of it
+    solves: int  # how often it was solved, in all runs
+    key: str | None  # of the result
+    code: str | None  # why it failed, for programs
+    reason: str | None  # the same in a sentence
+    verdict: str | None  # the gravest of its subjects
+    frames: int | None  # that were solved
+    seconds: float | None  # that it took
+    facts: Mapping[str, Any]  # of the result, for index and summary
 
 
 COLUMNS = tuple(LedgerRow.__dataclass_fields__)

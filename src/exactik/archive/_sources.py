@@ -42,40 +42,28 @@ TRUE_WORDS = ("1", "true", "yes", "x")
 
 @dataclass(frozen=True, kw_only=True)
 class SkeletonSource:
-    """A figure as it was given.
+    """A figure as it was given."""
 
-    Attributes:
-        file: its file, or "human".
-        up: which axis is up, in place of what is customary for the file.
-        unit: of length, its name or metres in it, in place of what the file says.
-    """
-
-    file: str
-    up: str | None = None
+    file: str  # its file, or "human"
+    up: str | None = None  # which axis is up, in place of what is customary for the file
+    # Of length, its name or metres in it, in place of what the file says
     unit: str | float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ListedTake:
-    """A recording that is to be solved.
+    """A recording that is to be solved."""
 
-    Attributes:
-        name: of its outputs, with folders, without suffix.
-        address: a path, or what fsspec takes.
-        subject: whose figure is calibrated once for all takes; None for a take by itself.
-        calibrates: whether the subject is calibrated on this take.
-        skeleton: the figure in place of the archive's; None for that one.
-        options: those of this take, by name, see `TakeOptions.changed`.
-        fingerprint: changes when the file does, see `fingerprint_of`; "" if nobody asked.
-    """
-
-    name: str
-    address: str
+    name: str  # of its outputs, with folders, without suffix
+    address: str  # a path, or what fsspec takes
+    # Whose figure is calibrated once for all takes; None for a take by itself
     subject: str | None = None
-    calibrates: bool = False
+    calibrates: bool = False  # whether the subject is calibrated on this take
+    # The figure in place of the archive's; None for that one
     skeleton: SkeletonSource | None = None
+    # Those of this take, by name, see `TakeOptions.changed`
     options: Mapping[str, Any] = field(default_factory=dict)
-    fingerprint: str = ""
+    fingerprint: str = ""  # changes when the file does, see `fingerprint_of`; "" if nobody asked
 
 
 def list_takes(sources: Sequence[str], *, subjects: bool = False) -> Iterator[ListedTake]:

@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,12 @@ from exactik.cli._app import (
 )
 from exactik.cli._options import to_flag
 from exactik.cli._stopwatch import Stopwatch
-from exactik.errors import ExactikError, FileError
+from exactik.errors import ExactikError, FileError, UsageError
 from exactik.io import files_to_write, readable_suffixes, suffix_of, writable_suffixes
-from exactik.io.formats import BVH, NPZ
+from exactik.io.formats import BVH, CSV, MOT, NPZ
 from exactik.recordings.diagnosis import EXIT_CODES
-from exactik.recordings.pipeline import RecordingOptions, write_motion
-from exactik.recordings.tracking import Track
+from exactik.recordings.pipeline import RecordingOptions, rate_columns, write_motion
+from exactik.recordings.tracking import Quality, Track
 from exactik.studio.report import summary_of, write_report
 
 MAX_LISTED_SEGMENTS = 6  # that need attention, without --all
@@ -53,6 +53,21 @@ class MotionOutputs:
         metavar="FORMATS",
         flags="--format",
     )
+    mask: bool = option(
+        False, "Leave out values of .csv and .mot that are doubtful or open.", flags="--mask"
+    )
+    fill_open: bool = option(
+        False,
+        "Write values that nothing determines too; .csv and .mot leave them out.",
+        flags="--fill-open",
+    )
+
+    @property
+    def blank(self) -> tuple[Quality, ...]:
+        """Qualities of the values that tables leave out."""
+        if self.mask:
+            return (Quality.DOUBTFUL, Quality.OPEN)
+        return () if self.fill_open else (Quality.OPEN,)
 
 
 @dataclass(frozen=True)
@@ -63,11 +78,13 @@ class OutputPlan:
         source: the recording.
         targets: files of its motion.
         report: of it, or None.
+        blank: qualities of the values that tables leave out.
     """
 
     source: Path
     targets: tuple[Path, ...]
     report: Path | None
+    blank: tuple[Quality, ...] = (Quality.OPEN,)
 
     def of_subject(self, name: str) -> OutputPlan:
         """Return the plan for one of several subjects: its name is added to those of the files."""
@@ -76,7 +93,7 @@ class OutputPlan:
         report = (
             None if self.report is None else self.report.with_stem(f"{self.report.stem}-{safe}")
         )
-        return OutputPlan(self.source, targets, report)
+        return replace(self, targets=targets, report=report)
 
 
 def find_recordings(given: Sequence[str]) -> list[Path]:
@@ -111,6 +128,8 @@ def plan_outputs(
         outputs: files, or folders for files called like the recordings; in BVH if nothing is said.
         others: files that are read too, and must not be written.
     """
+    if outputs.mask and outputs.fill_open:
+        raise UsageError("--mask leaves out what --fill-open writes; expected one of them")
     suffixes = _parse_formats(outputs.formats or (BVH.suffix,))
     plans = []
     for source in sources:
@@ -123,7 +142,7 @@ def plan_outputs(
             targets += [targets[0].with_suffix(suffix) for suffix in lacking]
         report = outputs.report
         page = None if report is None else _report_path(source, report, len(sources))
-        plans.append(OutputPlan(source, tuple(dict.fromkeys(targets)), page))
+        plans.append(OutputPlan(source, tuple(dict.fromkeys(targets)), page, outputs.blank))
     _check_paths(plans, [*map(str, sources), *others])
     return plans
 
@@ -183,10 +202,10 @@ def format_attention(segments: Sequence[dict[str, Any]], list_all: bool) -> list
     if len(segments) == 0:
         return []
     shown = segments if list_all else segments[:MAX_LISTED_SEGMENTS]
-    frames = [_format_range(s["first"], s["last"], "d") for s in shown]
+    frames = [_format_range(s["first_in_file"], s["last_in_file"], "d") for s in shown]
     times = [_format_range(s["start_s"], s["end_s"], ".2f") for s in shown]
     frames_width, times_width = max(map(len, frames)), max(map(len, times))
-    lines = ["Frames that need attention, the worst first (counted from 0):"]
+    lines = ["Frames that need attention, the worst first:"]
     for frame, moment, segment in zip(frames, times, shown, strict=True):
         head = f"  {frame.rjust(frames_width)}  {moment.rjust(times_width)} s  "
         lines += textwrap.wrap(
@@ -222,11 +241,13 @@ def write_tracked(
 ) -> tuple[dict[str, Any], list[tuple[Path, str]]]:
     """Write motions and report of a track; return its summary, and files with words about them."""
     written: list[tuple[Path, str]] = []
+    rated = {CSV.suffix, MOT.suffix, NPZ.suffix} & {suffix_of(path) for path in plan.targets}
+    with watch.measure("judging"):
+        quality = rate_columns(track, plan.blank) if len(rated) > 0 else None
+        summary = summary_of(track, command_line())
     with watch.measure("writing"):
         for path in plan.targets:
-            written += write_motion(track.motion, path, options.angles, options.rotations)
-    with watch.measure("judging"):
-        summary = summary_of(track, command_line())
+            written += write_motion(track.motion, path, options.angles, options.rotations, quality)
     if plan.report is not None:
         with watch.measure("report"):
             write_report(track, str(plan.report), summary=summary)

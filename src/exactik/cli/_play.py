@@ -159,7 +159,6 @@ def read_motion(
     """Return the motion in a file, with the axis that is up in it.
 
     Args:
-        name: the file.
         figure: skeleton, for files that hold none.
         up: which axis is up, in place of what the file or custom says.
         figure_up: which axis is up in the skeleton's file; holds where the motion does not tell.

@@ -14,6 +14,7 @@ from exactik.goals._goal import (
 )
 from exactik.goals._orientation import OrientationGoal, PoseGoal
 from exactik.goals._packing import PackedGoals, as_goals, pack_goals
+from exactik.goals._places import DistanceGoal, LineGoal, PlaneGoal
 from exactik.goals._position import MarkerGoal, PositionGoal
 from exactik.goals._retarget import (
     NewTargets,
@@ -28,13 +29,16 @@ __all__ = [
     "AimGoal",
     "CoordinateTerm",
     "DirectionGoal",
+    "DistanceGoal",
     "FrameGoal",
     "Goal",
     "GoalPart",
+    "LineGoal",
     "MarkerGoal",
     "NewTargets",
     "OrientationGoal",
     "PackedGoals",
+    "PlaneGoal",
     "PoseGoal",
     "PositionGoal",
     "PostureGoal",

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from exactik._arrays import require_shape
 from exactik.goals._geometry import refuse_any, require_direction
-from exactik.goals._goal import Term, TermGoal
+from exactik.goals._goal import Term
+from exactik.goals._relative import RelativeGoal
 from exactik.kernels.goals.terms import AIM, DIRECTION
 from exactik.typing import Array
 
@@ -19,30 +20,30 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class DirectionGoal(TermGoal):
-    """An axis of a bone should point in a fixed world direction.
+class DirectionGoal(RelativeGoal):
+    """An axis of a bone should point in a fixed direction.
 
     Residual: target − R axis (both made unit vectors), 3 rows, no unit.
 
     Attributes:
         bone: name of the bone.
         axis: direction in the bone's frame, shape (3,).
-        target: direction in the world, shape (3,).
+        target: direction, shape (3,).
+        relative_to: bone in whose axes the target and the rows are; None for the world.
     """
 
-    bone: str
     axis: ArrayLike
     target: ArrayLike
 
     def default_name(self) -> str:
         """Return bone.direction."""
-        return f"{self.bone}.direction"
+        return f"{super().default_name()}.direction"
 
     def terms(self, skeleton: Skeleton) -> list[Term]:
         """Return one direction term."""
         axis = require_direction(f"axis of goal {self.label!r}", self.axis)
         target = require_direction(f"target of goal {self.label!r}", self.target)
-        return [Term(DIRECTION, self.bone, axis=axis, target=target)]
+        return self.relate([Term(DIRECTION, self.bone, axis=axis, target=target)])
 
     def check_targets(self, what: str, targets: Array) -> Array:
         """Return the unit vectors along the targets, (B, 3)."""
@@ -58,7 +59,7 @@ class DirectionGoal(TermGoal):
 
 
 @dataclass(frozen=True, eq=False)
-class AimGoal(TermGoal):
+class AimGoal(RelativeGoal):
     """An axis of a bone, seen from a point of it, should point at a place (a gaze, a barrel).
 
     Residual: (target − e)/|target − e| − R axis with e = p + R point, 3 rows, no unit.
@@ -66,22 +67,23 @@ class AimGoal(TermGoal):
     Attributes:
         bone: name of the bone.
         axis: direction in the bone's frame, shape (3,).
-        target: place to look at in the world [m], shape (3,).
+        target: place to look at [m], shape (3,).
         point: where the axis starts in the bone's frame [m], shape (3,).
+        relative_to: bone in whose frame the target is, and in whose axes the rows are; None for
+            the world.
     """
 
-    bone: str
     axis: ArrayLike
     target: ArrayLike
     point: ArrayLike = (0.0, 0.0, 0.0)
 
     def default_name(self) -> str:
         """Return bone.aim."""
-        return f"{self.bone}.aim"
+        return f"{super().default_name()}.aim"
 
     def terms(self, skeleton: Skeleton) -> list[Term]:
         """Return one aim term."""
         axis = require_direction(f"axis of goal {self.label!r}", self.axis)
         point = require_shape(f"point of goal {self.label!r}", self.point, 3)
         target = require_shape(f"target of goal {self.label!r}", self.target, 3)
-        return [Term(AIM, self.bone, point, axis, target)]
+        return self.relate([Term(AIM, self.bone, point, axis, target)])

@@ -39,16 +39,22 @@ DEFAULT_ANGLE_TOLERANCE = 1e-2  # [rad]
 _ZERO, _EYE = np.zeros(3), np.eye(3)
 
 
+WORLD = ""
+"""Name of the world where a body is asked for."""
+
+
 class Term(NamedTuple):
     """Three residual rows on one bone; the kind says which fields matter (`kernels.goals.terms`).
 
     Attributes:
-        kind: POSITION, DIRECTION, LOG or AIM.
+        kind: POSITION, DIRECTION, LOG, AIM or DISTANCE.
         bone: name of the bone.
         point: in the bone's frame [m], (3,).
-        axis: unit vector in the bone's frame, (3,).
+        axis: unit vector in the bone's frame, (3,); of DISTANCE its length, side and band.
         target: place [m] or unit vector in the world, (3,).
         rotation: target of LOG in the world, (3, 3).
+        relative_to: bone in whose axes the target and the rows are; WORLD for the world as a body,
+            None where there is only one. POSITION then has its rows in the axes `rotation` there.
     """
 
     kind: int
@@ -57,11 +63,12 @@ class Term(NamedTuple):
     axis: Array = _ZERO
     target: Array = _ZERO
     rotation: Array = _EYE
+    relative_to: str | None = None
 
     @property
     def is_place(self) -> bool:
-        """Whether it asks that a point of the bone be at a place."""
-        return self.kind == POSITION
+        """Whether it asks that a point of the bone be at a place of the world."""
+        return self.kind == POSITION and self.relative_to is None
 
 
 class CoordinateTerm(NamedTuple):

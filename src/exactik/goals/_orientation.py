@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from exactik._arrays import require_shape
 from exactik.errors import GoalError
 from exactik.goals._geometry import distance_beyond, refuse_any, require_rotation, require_rotations
-from exactik.goals._goal import GoalPart, Term, TermGoal
+from exactik.goals._goal import GoalPart, Term
+from exactik.goals._relative import RelativeGoal
 from exactik.kernels.goals.terms import DIRECTION, LOG, POSITION
 from exactik.spatial import matrix_from_wxyz
 from exactik.typing import Array
@@ -21,33 +22,33 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class OrientationGoal(TermGoal):
+class OrientationGoal(RelativeGoal):
     """A bone should be turned in a given way.
 
-    kind="log": residual log(R_target R_boneᵀ) [rad], a world vector, 3 rows; the cost is half the
-    squared angle.
+    kind="log": residual log(R_target R_boneᵀ) [rad], in world axes or those of `relative_to`, 3
+    rows; the cost is half the squared angle.
     kind="axes": residual is the difference of the three axes, 9 rows (x, y, z axis after each
     other); smooth everywhere, also half a turn away, where the log has a kink.
 
     Attributes:
         bone: name of the bone.
-        target: rotation of the bone in the world, (3, 3); or give `wxyz` instead.
+        target: rotation of the bone, (3, 3); or give `wxyz` instead.
         kind: "log" or "axes".
         wxyz: the target as a quaternion, shape (4,).
+        relative_to: bone in whose axes the target and the rows are; None for the world.
 
     For kind="axes" the weight may also be three numbers, one per axis of the bone.
     """
 
     target_shape: ClassVar[tuple[int, ...] | None] = (3, 3)
 
-    bone: str
     target: ArrayLike | None = None
     kind: str = "log"
     wxyz: ArrayLike | None = field(default=None, kw_only=True)
 
     def default_name(self) -> str:
         """Return bone.orientation."""
-        return f"{self.bone}.orientation"
+        return f"{super().default_name()}.orientation"
 
     @property
     def rotation(self) -> Array:
@@ -68,12 +69,12 @@ class OrientationGoal(TermGoal):
         """Return one log term or three direction terms."""
         rotation = self.rotation
         if self.kind == "log":
-            return [Term(LOG, self.bone, rotation=rotation)]
+            return self.relate([Term(LOG, self.bone, rotation=rotation)])
         if self.kind == "axes":
-            return [
-                Term(DIRECTION, self.bone, axis=axis, target=rotation[:, a])
-                for a, axis in enumerate(np.eye(3))
-            ]
+            axes = enumerate(np.eye(3))
+            return self.relate(
+                [Term(DIRECTION, self.bone, axis=axis, target=rotation[:, a]) for a, axis in axes]
+            )
         raise GoalError(f"kind of goal {self.label!r} is {self.kind!r}; it must be 'log' or 'axes'")
 
     def spread_weight(self, weight: Array, rows: int) -> Array:
@@ -96,7 +97,7 @@ class OrientationGoal(TermGoal):
         return replace(self, target=target, wxyz=None)
 
     def join_target_derivatives(self, derivatives: list[Array]) -> Array:
-        """Return the derivatives by a turn φ of the target [rad, world], (nv, 3)."""
+        """Return the derivatives by a turn φ of the target [rad, its axes], (nv, 3)."""
         if self.kind == "log":
             return derivatives[0]
         # The three axes of the target turn together: τ_a = φ × t_a.
@@ -106,16 +107,18 @@ class OrientationGoal(TermGoal):
 
 
 @dataclass(frozen=True, eq=False)
-class PoseGoal(TermGoal):
+class PoseGoal(RelativeGoal):
     """A bone should be at a place and turned in a given way: a position and a log orientation goal.
 
     Residual: position [m] (3 rows), then rotation vector [rad] (3 rows).
 
     Attributes:
         bone: name of the bone.
-        target: rigid transform of the tool in the world, (4, 4): its rotation is the bone's, its
-            origin the place of `point` [m].
+        target: rigid transform of the tool, (4, 4): its rotation is the bone's, its origin the
+            place of `point` [m].
         point: tool point in the bone's frame [m], shape (3,).
+        relative_to: bone in whose frame the target is, and in whose axes the rows are; None for
+            the world.
 
     The weight may also be two numbers, one for the position and one for the rotation.
     """
@@ -123,13 +126,8 @@ class PoseGoal(TermGoal):
     error_unit: ClassVar[str] = "m"
     target_shape: ClassVar[tuple[int, ...] | None] = (4, 4)
 
-    bone: str
     target: ArrayLike
     point: ArrayLike = (0.0, 0.0, 0.0)
-
-    def default_name(self) -> str:
-        """Return the bone's name."""
-        return self.bone
 
     def terms(self, skeleton: Skeleton) -> list[Term]:
         """Return one position and one log term."""
@@ -139,10 +137,8 @@ class PoseGoal(TermGoal):
             raise GoalError(f"{what} is not a rigid transform: its last row must be (0, 0, 0, 1)")
         rotation = require_rotation(f"rotation of {what}", transform[:3, :3])
         point = require_shape(f"point of goal {self.label!r}", self.point, 3)
-        return [
-            Term(POSITION, self.bone, point, target=transform[:3, 3]),
-            Term(LOG, self.bone, rotation=rotation),
-        ]
+        place = Term(POSITION, self.bone, point, target=transform[:3, 3])
+        return self.relate([place, Term(LOG, self.bone, rotation=rotation)])
 
     def spread_weight(self, weight: Array, rows: int) -> Array:
         """Spread one number for the position and one for the rotation over three rows each."""
@@ -177,7 +173,7 @@ class PoseGoal(TermGoal):
             ),
         )
 
-    def watched_point(self, skeleton: Skeleton) -> tuple[str, Array]:
+    def find_point(self, skeleton: Skeleton) -> tuple[str, Array]:
         """Return bone and point."""
         return self.bone, np.asarray(self.point, float)
 

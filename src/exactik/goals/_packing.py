@@ -11,15 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik._arrays import freeze
-from exactik.goals._goal import CoordinateTerm, Goal, GoalPart, Term, refuse_goal
+from exactik.goals._goal import WORLD, CoordinateTerm, Goal, GoalPart, Term, refuse_goal
+from exactik.goals._pairs import pack_pairs
 from exactik.kernels.calculus.workspace import Goals
 from exactik.kernels.goals import clouds as cloud
 from exactik.kernels.goals import terms as kinds
 from exactik.kernels.goals.clouds import Clouds
 from exactik.kernels.goals.coordinates import CoordinateGoals
 from exactik.kernels.goals.terms import Terms
+from exactik.kernels.tree.packed import NONE
 from exactik.model import Skeleton
-from exactik.typing import Array, IntArray
+from exactik.typing import Array, BoolArray, IndexArray, IntArray
 
 MAX_ORIGIN_TERMS = 5  # two may be far off; a median of all would take longer than packing
 
@@ -88,13 +90,17 @@ class PackedGoals:
     @cached_property
     def is_place(self) -> Array:
         """1 for terms whose target is a place, which is stored relative to the origin, (n, 1)."""
-        kind = self.arrays.terms.kind
-        return ((kind == kinds.POSITION) | (kind == kinds.AIM)).astype(float)[:, None]
+        return find_places(self.arrays.terms.kind, self.arrays.terms.other).astype(float)[:, None]
 
     @cached_property
     def origin_terms(self) -> IntArray:
         """The terms that `choose_origin` chooses among."""
-        return find_origin_terms(self.arrays.terms.kind)
+        return find_origin_terms(self.arrays.terms.kind, self.arrays.terms.other)
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether some terms are between two bodies."""
+        return len(self.arrays.pair_terms) > 0
 
     @cached_property
     def size(self) -> int:
@@ -173,16 +179,23 @@ def pack_goals(
     coupled = weight is not None or any(entry.couples for entry in entries)
     terms = [term for entry in entries for term in entry.terms]
     kind = np.array([term.kind for term in terms], np.uint32)
+    other = _find_others(skeleton, terms)
     targets = np.array([term.target for term in terms]).reshape(-1, 3)
-    origin = choose_origin(find_origin_terms(kind), targets)
+    origin = choose_origin(find_origin_terms(kind, other), targets)
     packed = _pack_terms(skeleton, entries, origin, pool=not coupled)
     slot, clouds = _pool_terms(skeleton, packed)
+    pair_terms, meeting, pattern, columns = pack_pairs(skeleton.tree, packed)
+    is_single = (packed.in_cloud == 0) & (packed.other == NONE)
     return PackedGoals(
         arrays=Goals(
             origin=origin,
             free=free,
             terms=packed,
-            single_terms=np.flatnonzero(packed.in_cloud == 0).astype(np.uint32),
+            single_terms=np.flatnonzero(is_single).astype(np.uint32),
+            pair_terms=pair_terms,
+            meeting=meeting,
+            pattern=pattern,
+            columns=columns,
             cloud_of_frame=slot,
             clouds=clouds,
             coordinates=_pack_coordinates(skeleton, entries),
@@ -222,10 +235,31 @@ def _number_name(name: str, taken: dict[str, slice]) -> str:
     return unused
 
 
-def find_origin_terms(kind: NDArray[np.uint32]) -> IntArray:
+def find_places(kind: IndexArray, other: IndexArray) -> BoolArray:
+    """Return the terms whose targets are places in the world, (n,)."""
+    return ((kind == kinds.POSITION) | (kind == kinds.AIM)) & (other == NONE)
+
+
+def find_origin_terms(kind: IndexArray, other: IndexArray) -> IntArray:
     """Return the terms whose targets are places to keep digits of: positions, else aims."""
-    positions = np.flatnonzero(kind == kinds.POSITION)
-    return positions if len(positions) > 0 else np.flatnonzero(kind == kinds.AIM)
+    places = find_places(kind, other)
+    positions = np.flatnonzero(places & (kind == kinds.POSITION))
+    return positions if len(positions) > 0 else np.flatnonzero(places)
+
+
+def _find_others(skeleton: Skeleton, terms: list[Term]) -> IndexArray:
+    """Return the frames that the targets of terms are in, (n,); NONE for the world itself."""
+    return np.array(
+        [
+            NONE
+            if t.relative_to is None
+            else 0
+            if t.relative_to == WORLD
+            else skeleton.bone_index(t.relative_to) + 1
+            for t in terms
+        ],
+        np.uint32,
+    )
 
 
 def choose_origin(terms: IntArray, target: Array) -> Array:
@@ -251,10 +285,12 @@ def _pack_terms(skeleton: Skeleton, entries: list[_Entry], origin: Array, pool: 
     ]
     count = len(terms)
     kind = np.array([t.kind for t in terms], np.uint32)
-    is_place = (kind == kinds.POSITION) | (kind == kinds.AIM)
+    other = _find_others(skeleton, terms)
+    is_place = find_places(kind, other)
     packed = Terms(
         kind=kind,
         frame=np.array([skeleton.bone_index(t.bone) + 1 for t in terms], np.uint32),
+        other=other,
         point=np.array([t.point for t in terms]).reshape(count, 3),
         axis=np.array([t.axis for t in terms]).reshape(count, 3),
         target=np.array([t.target for t in terms]).reshape(count, 3) - is_place[:, None] * origin,
@@ -266,7 +302,7 @@ def _pack_terms(skeleton: Skeleton, entries: list[_Entry], origin: Array, pool: 
     if pool:
         isotropic = (packed.weight == packed.weight[:, :1, :1] * np.eye(3)).all(axis=(1, 2))
         point_like = (kind == kinds.POSITION) | (kind == kinds.DIRECTION)
-        packed.in_cloud[isotropic & point_like] = 1
+        packed.in_cloud[isotropic & point_like & (other == NONE)] = 1
     return packed
 
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from exactik._arrays import require_shape
 from exactik.goals._geometry import distance_beyond
 from exactik.goals._goal import Term, TermGoal
+from exactik.goals._relative import RelativeGoal
 from exactik.kernels.goals.terms import POSITION
 from exactik.typing import Array
 
@@ -19,34 +20,30 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class PositionGoal(TermGoal):
+class PositionGoal(RelativeGoal):
     """A point of a bone should be at a place.
 
-    Residual: target − (p + R point) [m], world axes, 3 rows.
+    Residual: target − (p + R point) [m], world axes or those of `relative_to`, 3 rows.
 
     Attributes:
         bone: name of the bone.
-        target: place in the world [m], shape (3,).
+        target: place [m], shape (3,).
         point: tool point in the bone's frame [m], shape (3,).
+        relative_to: bone in whose frame the target is; None for the world.
     """
 
     error_unit: ClassVar[str] = "m"
 
-    bone: str
     target: ArrayLike
     point: ArrayLike = (0.0, 0.0, 0.0)
-
-    def default_name(self) -> str:
-        """Return the bone's name."""
-        return self.bone
 
     def terms(self, skeleton: Skeleton) -> list[Term]:
         """Return one position term."""
         point = require_shape(f"point of goal {self.label!r}", self.point, 3)
         target = require_shape(f"target of goal {self.label!r}", self.target, 3)
-        return [Term(POSITION, self.bone, point, target=target)]
+        return self.relate([Term(POSITION, self.bone, point, target=target)])
 
-    def watched_point(self, skeleton: Skeleton) -> tuple[str, Array]:
+    def find_point(self, skeleton: Skeleton) -> tuple[str, Array]:
         """Return bone and point."""
         return self.bone, np.asarray(self.point, float)
 

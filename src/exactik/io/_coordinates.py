@@ -22,7 +22,6 @@ def compute_coordinates(skeleton: Skeleton, positions: Array, rotations: Array) 
     """Return the coordinates in which the bones are at given places.
 
     Args:
-        skeleton: the figure.
         positions: origins of its bones in the world [m], (T, n_bones, 3).
         rotations: R_world_bone, (T, n_bones, 3, 3).
 

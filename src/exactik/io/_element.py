@@ -102,7 +102,6 @@ class Element:
         """Return an attribute of as many numbers as its default has.
 
         Args:
-            key: name of the attribute.
             default: what holds if it is absent.
             infinite: whether infinity is a value, as it is for limits.
             fewer: whether there may be fewer numbers, the rest being those of the default.

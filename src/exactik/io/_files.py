@@ -120,7 +120,6 @@ def open_atomic(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[An
     sees the old file or the new one; an interrupted write leaves the old one.
 
     Args:
-        path: the file.
         mode: "w" for text (UTF-8, line feeds) or "wb" for bytes.
     """
     path = os.fspath(path)

@@ -24,14 +24,10 @@ PLURALS: Mapping[Content, str] = {
 
 
 class Function(NamedTuple):
-    """A function of a format's module, imported when it is needed.
+    """A function of a format's module, imported when it is needed."""
 
-    Attributes:
-        reference: "module:function".
-        without: the keyword arguments that it takes from those alone who name them.
-    """
-
-    reference: str
+    reference: str  # "module:function"
+    # The keyword arguments that it takes from those alone who name them
     without: tuple[str, ...] = ()
 
     @property
@@ -70,22 +66,14 @@ class Function(NamedTuple):
 
 @dataclass(frozen=True)
 class Outline:
-    """What a motion tells without its skeleton.
+    """What a motion tells without its skeleton."""
 
-    Attributes:
-        columns: names of what moves.
-        frames: their number.
-        first_frame: number of the first one.
-        rate: [Hz], None if it is not known.
-        missing: share of the numbers that are missing, 0 to 1.
-        details: what else is known, in words: subject → sentence.
-    """
-
-    columns: tuple[str, ...]
-    frames: int
-    first_frame: int = 1
-    rate: float | None = None
-    missing: float = 0.0
+    columns: tuple[str, ...]  # names of what moves
+    frames: int  # their number
+    first_frame: int = 1  # number of the first one
+    rate: float | None = None  # [Hz], None if it is not known
+    missing: float = 0.0  # share of the numbers that are missing, 0 to 1
+    # What else is known, in words: subject → sentence
     details: Mapping[str, str] = field(default_factory=dict)
 
 

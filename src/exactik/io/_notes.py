@@ -79,7 +79,6 @@ def collect_warnings(notes: list[Note], path: str | os.PathLike[str]) -> Iterato
     """Take warnings about files as notes, as they come; pass on all others.
 
     Args:
-        notes: takes them.
         path: the file in question; notes about others begin with their name.
     """
     path = os.fspath(path)

@@ -23,18 +23,12 @@ from exactik.typing import Array
 
 
 class RestFrames(NamedTuple):
-    """The frames of a skeleton at q = 0.
+    """The frames of a skeleton at q = 0."""
 
-    Attributes:
-        R_world_bone: W of all bones, (n, 3, 3).
-        R_world_parent: W_λ, the identity for roots, (n, 3, 3).
-        R_world_joint: G, (n, 3, 3).
-        end_sites: bones "<parent>_end" that are the end of their parent and nothing else.
-    """
-
-    R_world_bone: Array
-    R_world_parent: Array
-    R_world_joint: Array
+    R_world_bone: Array  # W of all bones, (n, 3, 3)
+    R_world_parent: Array  # W_λ, the identity for roots, (n, 3, 3)
+    R_world_joint: Array  # G, (n, 3, 3)
+    # Bones "<parent>_end" that are the end of their parent and nothing else
     end_sites: frozenset[str]
 
 

@@ -34,7 +34,6 @@ def read_xml(path: str | os.PathLike[str], tolerant: Notes | None = None) -> Ele
     """Return the root element of an XML file, or raise a `FileError` that says what is wrong.
 
     Args:
-        path: the file.
         tolerant: takes note of bytes that are no UTF-8 and of text behind the root element; without
             it such files are refused.
     """

@@ -9,8 +9,9 @@ from exactik.model._jacobian import (
     bone_jacobian,
     bone_jacobian_dot,
     compute_dof_rates,
+    finite_difference_jacobian,
+    unit_velocity_jacobian,
 )
-from exactik.model._jacobian_baselines import finite_difference_jacobian, unit_velocity_jacobian
 from exactik.model._mass import BoneMass, LazyMasses
 from exactik.model._pose import Pose
 from exactik.model._reroot import reroot, reroot_coordinates

@@ -1,4 +1,9 @@
-"""Jacobians of a point on a bone: checks and arrays around `kernels.tree.jacobian`."""
+"""Jacobians of a point on a bone: checks and arrays around `kernels.tree.jacobian`.
+
+The last two are slow ways, to test and to measure the fast ones against, and use nothing of the
+tree: differences run forward kinematics once or twice per dof, unit velocities propagate one
+velocity per dof from the root to the bone.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +19,11 @@ from exactik.kernels.tree import couplings, fk
 from exactik.kernels.tree import jacobian as routes
 from exactik.kernels.tree import jacobian_dot as rates
 from exactik.kernels.tree.packed import NONE
-from exactik.spatial import sincos
+from exactik.spatial import log_rotation, sincos
 from exactik.typing import Array
 
 if TYPE_CHECKING:
     from exactik.model._skeleton import Skeleton
-
 
 Frame = Literal["world", "body", "spatial"]
 Rows = Literal["linear", "angular", "both"]
@@ -28,6 +32,8 @@ Route = Literal["cross", "poe", "adjusted"]
 FRAMES = {"world": routes.WORLD, "body": routes.BODY, "spatial": routes.SPATIAL}
 ROWS = {"linear": routes.LINEAR, "angular": routes.ANGULAR, "both": routes.BOTH}
 ROUTES = {"cross": 0, "poe": 1, "adjusted": 2}
+# Where rounding and truncation meet: ε^(1/2) for one-sided and ε^(1/3) for central differences.
+_STEPS = {"forward": 1.5e-8, "central": 6.0e-6}
 
 
 class JacobianRequest(NamedTuple):
@@ -42,19 +48,12 @@ class JacobianRequest(NamedTuple):
 
 
 class WorldFrames(NamedTuple):
-    """Forward kinematics about `origin`, as the kernels take it; see `kernels.tree.fk`.
+    """Forward kinematics about `origin`, as the kernels take it; see `kernels.tree.fk`."""
 
-    Attributes:
-        origin: position of the bone's root in the world [m], (3,).
-        R: R_world_bone of all frames, the world's first, (n_bones + 1, 3, 3).
-        p: origins of all frames from `origin` [m], (n_bones + 1, 3).
-        S: twists of all dofs of the joints, (n, 6).
-    """
-
-    origin: Array
-    R: Array
-    p: Array
-    S: Array
+    origin: Array  # position of the bone's root in the world [m], (3,)
+    R: Array  # R_world_bone of all frames, the world's first, (n_bones + 1, 3, 3)
+    p: Array  # origins of all frames from `origin` [m], (n_bones + 1, 3)
+    S: Array  # twists of all dofs of the joints, (n, 6)
 
 
 def find_code(what: str, name: str, codes: Mapping[str, int]) -> int:
@@ -119,23 +118,11 @@ def bone_jacobian(
     rows: Rows = "linear",
     route: Route = "cross",
 ) -> Array:
-    """Return the Jacobian of a point on a bone: its velocity is J v.
+    """Return `Skeleton.jacobian`, which has the arguments: the velocity of the point is J v.
 
-    Args:
-        skeleton: the figure.
-        q: coordinates, shape (nq,).
-        bone: name of the bone.
-        point: in the bone's frame [m], shape (3,).
-        frame: "world": velocity of the point in world axes; "body": the same in the bone's axes;
-            "spatial": velocity, in world axes, of that point of the bone which passes the world's
-            origin, the linear part of its twist (the given point does not matter).
-        rows: "linear" [m/s], "angular" [rad/s], or "both", linear rows first.
-        route: how: "cross" from world axes and lever arms, "poe" by the adjoints of a product of
-            exponentials, "adjusted" by adjoints with Euler joints as blocks. All give the same.
-
-    Returns:
-        J, shape (3, nv), or (6, nv) for both. Columns refer to the dofs of `integrate`; those of
-        joints that do not carry the bone are zero.
+    Columns refer to the dofs of `integrate`; those of joints that do not carry the bone are zero.
+    Route "cross" takes world axes and lever arms, "poe" the adjoints of a product of exponentials,
+    "adjusted" adjoints with Euler joints as blocks. All give the same.
     """
     request = check_request(skeleton, q, bone, point, frame, rows)
     route_code = find_code("route", route, ROUTES)
@@ -179,22 +166,9 @@ def bone_jacobian_dot(
     frame: Frame = "world",
     rows: Rows = "linear",
 ) -> Array:
-    """Return the time derivative of `bone_jacobian` while the joints move with v.
+    """Return `Skeleton.jacobian_dot`, which has the arguments; exact.
 
-    It is the derivative of `bone_jacobian(skeleton, integrate(q, t v), …)` at t = 0, exact. The
-    acceleration of the point, for joint accelerations a, is J a + J̇ v.
-
-    Args:
-        skeleton: the figure.
-        q: coordinates, shape (nq,).
-        v: velocity of the dofs [rad/s or m/s], shape (nv,).
-        bone: name of the bone.
-        point: in the bone's frame [m], shape (3,).
-        frame: as for `bone_jacobian`.
-        rows: as for `bone_jacobian`.
-
-    Returns:
-        J̇, shape (3, nv), or (6, nv) for both.
+    The acceleration of the point, for joint accelerations a, is J a + J̇ v.
     """
     request = check_request(skeleton, q, bone, point, frame, rows)
     v = np.array(require_shape("v", v, skeleton.nv))
@@ -210,3 +184,58 @@ def bone_jacobian_dot(
     J_now = np.empty_like(J)
     routes.cross_jacobian(tree, b, x, frame_code, rows_code, *frames, J_now)
     return J @ first + J_now @ (second * v)
+
+
+def finite_difference_jacobian(
+    skeleton: Skeleton,
+    q: ArrayLike,
+    bone: str,
+    point: ArrayLike = (0.0, 0.0, 0.0),
+    frame: Frame = "world",
+    rows: Rows = "linear",
+    scheme: Literal["forward", "central"] = "central",
+    step: float | None = None,
+) -> Array:
+    """Return `bone_jacobian` by differences of `forward`, shape (3 or 6, nv).
+
+    Args:
+        scheme: "forward" (error of the order of the step) or "central" (of its square).
+        step: [rad or m]; None for the one that balances rounding and truncation.
+    """
+    request = check_request(skeleton, q, bone, point, frame, rows)
+    h = _STEPS[scheme] if step is None else step
+    steps = h * np.eye(skeleton.nv)
+    is_central = scheme == "central"
+    pose = skeleton.forward(q)
+    ahead = skeleton.forward(skeleton.integrate(q, steps))
+    behind = skeleton.forward(skeleton.integrate(q, -steps)) if is_central else pose
+    k, width = request.bone - 1, 2.0 * h if is_central else h
+    linear = (ahead.point(bone, point) - behind.point(bone, point)).T / width
+    R_step = ahead.rotations[:, k] @ np.swapaxes(behind.rotations[..., k, :, :], -1, -2)
+    angular = log_rotation(R_step).T / width
+    if request.frame == routes.BODY:
+        linear, angular = (pose.rotations[k].T @ part for part in (linear, angular))
+    elif request.frame == routes.SPATIAL:
+        linear = linear - np.cross(angular, pose.point(bone, point), axisa=0, axisc=0)
+    if request.rows == routes.BOTH:
+        return np.concatenate([linear, angular])
+    return linear if request.rows == routes.LINEAR else angular
+
+
+def unit_velocity_jacobian(
+    skeleton: Skeleton,
+    q: ArrayLike,
+    bone: str,
+    point: ArrayLike = (0.0, 0.0, 0.0),
+    frame: Frame = "world",
+    rows: Rows = "linear",
+) -> Array:
+    """Return `bone_jacobian` by one propagation of velocities per dof, shape (3 or 6, nv)."""
+    request = check_request(skeleton, q, bone, point, frame, rows)
+    _, b, point, frame_code, rows_code, J = request
+    frames = compute_frames(skeleton, request)
+    scratch = np.empty(J.shape[1]), np.empty((len(skeleton.bones) + 1, 6))
+    rates.unit_velocity_jacobian(
+        skeleton.tree, b, point, frame_code, rows_code, *frames, *scratch, J
+    )
+    return reduce_columns(skeleton, q, J)

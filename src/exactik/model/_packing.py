@@ -256,14 +256,3 @@ def _relate_dofs(
         for coupling in couplings
     ]
     return joint_dofs, np.array(rows, np.uint32).reshape(-1, 3)
-
-
-def ancestor_pairs(tree: Tree) -> tuple[IntArray, IntArray, IntArray]:
-    """Return dof, level and the dof at that level of its path, for every entry of ancestor rows."""
-    level = tree.dof_level.astype(np.int64)
-    paths = np.zeros((len(level), int(level.max(initial=0)) + 1), np.int64)
-    for i in np.argsort(level, kind="stable"):
-        paths[i, : level[i]] = paths[tree.dof_parent[i], : level[i]]
-        paths[i, level[i]] = i
-    dof, column = np.nonzero(np.arange(paths.shape[1]) <= level[:, None])
-    return dof, column, paths[dof, column]

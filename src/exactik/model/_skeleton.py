@@ -14,17 +14,23 @@ from numpy.typing import ArrayLike
 from exactik._arrays import freeze, require_shape
 from exactik._registry import find
 from exactik.errors import UnknownNameError
+from exactik.kernels.linear.elimination import ancestor_pairs
 from exactik.kernels.tree import fk
 from exactik.model._bone import Bone
 from exactik.model._coordinates import CoordinateSpace
 from exactik.model._coupling import Coupling, check_couplings
 from exactik.model._jacobian import Frame, Route, Rows, bone_jacobian, bone_jacobian_dot
-from exactik.model._marker_places import Point, check_marker_places
 from exactik.model._mass import BoneMass, LazyMasses, check_masses, map_masses, scale_masses
-from exactik.model._packing import ancestor_pairs, find_last_dofs
+from exactik.model._packing import find_last_dofs
 from exactik.model._pose import Pose
-from exactik.model._speeds import check_speeds
-from exactik.model._structure import find_chains, format_tree, order_parents_first
+from exactik.model._structure import (
+    Point,
+    check_marker_places,
+    check_speeds,
+    find_chains,
+    format_tree,
+    order_parents_first,
+)
 from exactik.model.shapes import CollisionShape, LazyShapes, Shapes, fit_shapes
 from exactik.model.visuals import LazyVisuals, Visuals, map_visuals
 from exactik.typing import Array, IntArray

@@ -1,18 +1,24 @@
-"""The tree that bones form: parents first, chains from root to leaf, and the tree as text."""
+"""The tree that bones form, its markers and speeds, checked; its chains, and the tree as text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from exactik._arrays import is_number, require_shape
 from exactik._text import count_noun
 from exactik.errors import ModelError, UnknownNameError
 from exactik.model._bone import Bone
 
 if TYPE_CHECKING:
     from exactik.model._skeleton import Skeleton
+
+
+Point = tuple[float, float, float]
 
 
 def order_parents_first(bones: Iterable[Bone]) -> tuple[Bone, ...]:
@@ -93,3 +99,42 @@ def _describe_bone(bone: Bone, markers: int) -> str:
     if limited > 0:
         facts.append(f"{limited} of {count_noun(bone.joint.nv, 'dof')} limited")
     return ", ".join(facts)
+
+
+def check_marker_places(
+    markers: Mapping[str, tuple[str, ArrayLike]] | None, bones: Sequence[str]
+) -> dict[str, tuple[str, Point]]:
+    """Return markers by name, each with its bone and its point in the bone's frame [m]."""
+    markers = {} if markers is None else markers
+    if not isinstance(markers, Mapping):
+        raise ModelError(f"markers are {markers!r}; expected {{name: (bone, point)}}")
+    known, checked = frozenset(bones), {}
+    for marker, place in markers.items():
+        name, (bone, point) = str(marker), _split_place(marker, place)
+        if name in checked:
+            raise ModelError(f"two markers are named {name!r}; names must be unique")
+        if not isinstance(bone, str) or bone not in known:
+            raise UnknownNameError("bone", bone, bones)
+        x, y, z = require_shape(f"point of marker {name!r}", point, 3).tolist()
+        checked[name] = (bone, (x, y, z))
+    return checked
+
+
+def _split_place(marker: object, place: object) -> tuple[str, ArrayLike]:
+    if isinstance(place, tuple | list) and len(place) == 2:
+        return place[0], place[1]
+    raise ModelError(f"marker {marker!r} is at {place!r}; expected (bone, point)")
+
+
+def check_speeds(speeds: Mapping[str, float] | None, dofs: Iterable[str]) -> dict[str, float]:
+    """Return largest speeds by dof [rad/s or m/s], checked; without those that are infinite."""
+    known = set(dofs)
+    checked: dict[str, float] = {}
+    for dof, speed in (speeds or {}).items():
+        if dof not in known:
+            raise UnknownNameError("dof", dof, tuple(known))
+        if not is_number(speed) or not speed > 0.0:
+            raise ModelError(f"the largest speed of {dof!r} is {speed!r}; expected more than zero")
+        if speed < math.inf:
+            checked[dof] = float(speed)
+    return checked

@@ -40,12 +40,14 @@ from exactik.kernels.calculus.workspace import (
     SLOPE,
     Workspace,
     ancestor_row_width,
+    curvature_rows,
     new_workspace,
 )
 from exactik.kernels.descent.state import Box, DescentState, new_descent_state
 from exactik.kernels.goals.sums import EXACT, GAUSS_NEWTON, GRADIENT, VALUE
 from exactik.kernels.goals.terms import add_local_model
 from exactik.kernels.linear.articulated import WHOLE_ROWS
+from exactik.kernels.linear.elimination import ancestor_pairs
 from exactik.kernels.linear.ltdl import AncestorPattern
 from exactik.model import Skeleton
 from exactik.problem._dofs import compute_strengths, find_locked_dofs, make_box
@@ -225,7 +227,8 @@ class Problem:
     def hessian_product(self, q: ArrayLike, x: ArrayLike) -> Array:
         """Return H x for the exact Hessian, (nv,), in O(n) unless goals or dofs are coupled."""
         q, x = self._check_q(q), contiguous_copy(require_shape("x", x, self.skeleton.nv))
-        if self._packed.coupled or len(self.skeleton.couplings) > 0:
+        packed = self._packed
+        if packed.coupled or packed.has_pairs or len(self.skeleton.couplings) > 0:
             return self.hessian(q) @ x
         tree, arrays = self.skeleton.tree, self._packed.arrays
         self._begin_evaluation(q, EXACT)
@@ -268,11 +271,10 @@ class Problem:
 
     @cached_property
     def pattern(self) -> AncestorPattern:
-        """Whose ancestor rows `fill` gives: the tree's, or one chain's, full ones, if coupled."""
-        tree, nv = self.skeleton.tree, self.skeleton.nv
+        """Whose ancestor rows `fill` gives: those of the goals, or one chain's, full ones."""
         if not self._template.coupled:
-            return AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
-        chain = np.arange(nv, dtype=np.uint32)
+            return self._template.arrays.pattern
+        chain = np.arange(self.skeleton.nv, dtype=np.uint32)
         return AncestorPattern(
             dof_order=chain, dof_parent=np.maximum(chain, 1) - np.uint32(1), dof_level=chain
         )
@@ -305,7 +307,9 @@ class Problem:
     def row_width(self) -> int:
         """Width of the rows that `fill` gives."""
         coupled = self._template.coupled
-        return ancestor_row_width(self.skeleton.nv) if coupled else self._work.H.shape[1]
+        if coupled:
+            return ancestor_row_width(self.skeleton.nv)
+        return curvature_rows(self._work).shape[1]
 
     @property
     def workspace(self) -> Workspace:
@@ -331,7 +335,7 @@ class Problem:
             if order > GRADIENT:
                 ancestor_rows[:, : self.skeleton.nv] = np.tril(H)
             return cost, g, ancestor_rows
-        return self._fill(q, order), self._work.g, self._work.H
+        return self._fill(q, order), self._work.g, curvature_rows(self._work)
 
     def _fill(self, q: Array, order: int) -> float:
         work, tree, arrays = self._work, self.skeleton.tree, self._packed.arrays
@@ -347,7 +351,7 @@ class Problem:
     def _work(self) -> Workspace:
         """Scratch space of this thread."""
         if not hasattr(self._local, "work"):
-            self._local.work = new_workspace(self.skeleton.tree)
+            self._local.work = new_workspace(self.skeleton.tree, self._template.arrays)
         return self._local.work
 
     def _check_q(self, q: ArrayLike) -> Array:
@@ -358,7 +362,8 @@ class Problem:
         if self._packed.coupled:
             return self._evaluate_coupled(q, order)
         cost = self._fill(q, order)
-        return cost, work.g.copy(), self._to_dense(work.H) if order > GRADIENT else np.empty((0, 0))
+        H = self._copy_curvature() if order > GRADIENT else np.empty((0, 0))
+        return cost, work.g.copy(), H
 
     def _begin_evaluation(self, q: Array, order: int) -> float:
         """Update the kinematics, sum all goals on bones and return their cost."""
@@ -407,14 +412,15 @@ class Problem:
                 X = np.tensordot(force[rows], D2, 1)
                 add_local_model(frame, work.p[frame], -D.T @ force[rows], X, EXACT, work.sums)
             dense.finish_residual_curvature(self.skeleton.tree, arrays, q, force, work)
-            H = H + self._to_dense(work.H)
+            H = H + self._copy_curvature()
         return cost, g, H
 
-    def _to_dense(self, ancestor_rows: Array) -> Array:
-        """Return the full symmetric matrix of ancestor rows."""
-        dof, level, above = self.skeleton.ancestor_pairs
+    def _copy_curvature(self) -> Array:
+        """Return the curvature of the last evaluation as a full symmetric matrix."""
+        pattern = self._template.arrays.pattern
+        dof, level, above = self.remember("ancestors", lambda: ancestor_pairs(pattern))
         H = np.zeros((self.skeleton.nv, self.skeleton.nv))
-        H[dof, above] = H[above, dof] = ancestor_rows[dof, level]
+        H[dof, above] = H[above, dof] = curvature_rows(self._work)[dof, level]
         return H
 
 

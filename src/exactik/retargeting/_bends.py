@@ -73,7 +73,6 @@ def lower_hips(hips: Array, ankles: Array, leg: float, rate: float) -> Array:
         hips: places of the hip joints [m], z up, (T, n, 3).
         ankles: planned places [m], (T, n, 3).
         leg: length of a leg [m].
-        rate: frames a second [Hz].
     """
     reach = MAX_EXTENSION * leg
     away = ankles - hips

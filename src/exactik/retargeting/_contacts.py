@@ -61,7 +61,6 @@ def find_contacts(places: Array, rate: float, leg: float, options: ContactOption
 
     Args:
         places: of the point [m], z up, (T, 3).
-        rate: frames a second [Hz].
         leg: length of a leg [m].
         options: what counts.
     """

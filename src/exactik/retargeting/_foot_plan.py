@@ -25,15 +25,10 @@ the swing of a step, so that the foot is where the source's is in the middle of 
 
 
 class FootPlan(NamedTuple):
-    """A foot over time.
+    """A foot over time."""
 
-    Attributes:
-        ankle: places [m, world], (T, 3).
-        ball: places [m, world], (T, 3).
-    """
-
-    ankle: Array
-    ball: Array
+    ankle: Array  # places [m, world], (T, 3)
+    ball: Array  # places [m, world], (T, 3)
 
 
 def plan_foot(
@@ -54,7 +49,6 @@ def plan_foot(
         ball_point: of the ball in the foot's frame [m], (3,).
         ankle_stances: frames in which the ankle stands.
         ball_stances: frames in which the ball stands.
-        rate: frames a second [Hz].
     """
     along = rotations @ ball_point
     turned = _hold_direction(along, ankle_stances, ball_stances, rate)

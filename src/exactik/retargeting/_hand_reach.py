@@ -29,17 +29,11 @@ AT_LIMIT = 1e-4  # [rad] within which a dof is at its limit
 
 
 class HandPlaces(NamedTuple):
-    """Where a wrist is, and where it should be.
+    """Where a wrist is, and where it should be."""
 
-    Attributes:
-        scaled: the source's place, seen from the chest, scaled by the arms [m, world], (T, 3).
-        target: the same, but for arms that would be straight: these stay bent a little.
-        reached: the target's [m, world], (T, 3).
-    """
-
-    scaled: Array
-    target: Array
-    reached: Array
+    scaled: Array  # the source's place, seen from the chest, scaled by the arms [m, world], (T, 3)
+    target: Array  # the same, but for arms that would be straight: these stay bent a little
+    reached: Array  # the target's [m, world], (T, 3)
 
 
 def measure_hand_places(
@@ -76,14 +70,10 @@ def measure_hand_places(
 
 
 class HandReach(NamedTuple):
-    """How near the arm alone can bring its wrist to its place.
+    """How near the arm alone can bring its wrist to its place."""
 
-    Attributes:
-        distances: at best, in lengths of the arm, (n,), for each frame that was asked for.
-        limits: names of the dofs that hold it where it is farthest, with their limits [rad].
-    """
-
-    distances: Array
+    distances: Array  # at best, in lengths of the arm, (n,), for each frame that was asked for
+    # Names of the dofs that hold it where it is farthest, with their limits [rad]
     limits: tuple[tuple[str, float], ...]
 
 

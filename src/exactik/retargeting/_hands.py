@@ -69,17 +69,11 @@ def place_hands(source: SourceBody, target: BodyFigure, q: Array, threads: int) 
 
 
 class ArmFaults(NamedTuple):
-    """What is wrong with an arm, the worst first: the smaller, the better.
+    """What is wrong with an arm, the worst first: the smaller, the better."""
 
-    Attributes:
-        jumps: frames after which it jumps.
-        missed: frames in which its wrist is off.
-        worst: how far, in lengths of the arm; 0 if never.
-    """
-
-    jumps: int
-    missed: int
-    worst: float
+    jumps: int  # frames after which it jumps
+    missed: int  # frames in which its wrist is off
+    worst: float  # how far, in lengths of the arm; 0 if never
 
 
 class Arms:

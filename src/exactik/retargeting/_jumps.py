@@ -81,7 +81,6 @@ def find_jump_frames(steps: Array, source_steps: Array, rate: float) -> IntArray
     Args:
         steps: of the target's limb [rad], (T − 1,).
         source_steps: of the source's [rad], (T − 1,).
-        rate: frames a second [Hz].
     """
     if len(steps) == 0:
         return np.empty(0, dtype=np.int64)
@@ -102,11 +101,9 @@ def spread_jumps(
     """Return poses whose limb does not jump after given frames, and how much they change over.
 
     Args:
-        skeleton: the figure.
         q: poses, (T, nq).
         limb: what jumps.
         frames: after which it does, (n,).
-        rate: frames a second [Hz].
 
     Returns:
         Poses, (T, nq), and from 0 to 1 how near each frame is to a jump, (T,).

@@ -33,19 +33,12 @@ REACH_METHOD = Auto(metric="dof", tolerance=1e-9, initial_damping=1e-3, detour=F
 
 
 class PointPath(NamedTuple):
-    """Where a point of a bone should go.
+    """Where a point of a bone should go."""
 
-    Attributes:
-        bone: its name.
-        point: in the bone's frame [m], (3,).
-        places: [m, world], (T, 3).
-        weight: [1/m²].
-    """
-
-    bone: str
-    point: Array
-    places: Array
-    weight: float = PLACE_WEIGHT
+    bone: str  # its name
+    point: Array  # in the bone's frame [m], (3,)
+    places: Array  # [m, world], (T, 3)
+    weight: float = PLACE_WEIGHT  # [1/m²]
 
 
 def reach_places(
@@ -61,7 +54,6 @@ def reach_places(
     """Return poses, (T, nq), near the poses q, whose points are at their places.
 
     Args:
-        skeleton: the figure.
         q: poses to stay near and to start from, (T, nq).
         paths: points and places.
         turn_weights: bone → how firmly it stays turned as in q [m²/rad²].

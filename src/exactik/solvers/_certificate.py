@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.kernels.descent.saddles import NEAR_LIMIT
-from exactik.kernels.goals.terms import POSITION
+from exactik.kernels.goals.terms import DISTANCE, POSITION
 from exactik.problem import Problem
 from exactik.solvers._critical_cone import ConeAnswer, find_descent_in_cone
 from exactik.solvers._view import Iterate, View
@@ -156,7 +156,13 @@ def measure_levers(problem: Problem) -> tuple[float, float]:
         reach[int(frame) - 1] + float(np.linalg.norm(point))
         for frame, point in zip(terms.frame, terms.point, strict=True)
     ]
-    only_places = len(packed.custom) == 0 and bool((terms.kind == POSITION).all())
+    ends += [
+        reach[int(terms.other[m]) - 1] + float(np.linalg.norm(terms.target[m]))
+        for m in packed.arrays.pair_terms
+        if terms.other[m] != 0
+    ]
+    only_places = bool(((terms.kind == POSITION) | (terms.kind == DISTANCE)).all())
+    only_places &= len(packed.custom) == 0
     only_places &= 3 * len(terms.kind) == packed.size and bool(skeleton.turns.all())
     weight = max(float(np.abs(block).max(initial=0.0)) for block in packed.weights)
     return max([*ends, 0.0 if only_places else 1.0]), weight

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from exactik._arrays import freeze
 from exactik.errors import UsageError
-from exactik.kernels.calculus.workspace import Goals, new_workspace
+from exactik.kernels.calculus.workspace import Goals, curvature_rows, new_workspace
 from exactik.kernels.descent import starts as kernel
 from exactik.kernels.descent.descend import ITERATION_ROUNDING
 from exactik.kernels.descent.options import COORDINATE_DESCENT, RULE, TRY_DETOUR
@@ -106,8 +106,9 @@ class CompiledSolve:
             compute_term_tolerances(problem),
             make_start_table(problem, starts - 1, seed),
         )
-        workspace = new_workspace(self._tree)
-        self._buffers = (new_descent_state(self._tree, workspace.H.shape[1]), workspace)
+        workspace = new_workspace(self._tree, self._goals)
+        width = curvature_rows(workspace).shape[1]
+        self._buffers = (new_descent_state(self._tree, width), workspace)
 
     def run(self, problem: Problem, q: Array, results: Array, term_errors: Array) -> None:
         """Solve from q (1, nq), which becomes the answer; see `solve_problems` for the others.

@@ -32,15 +32,10 @@ ROUNDING = 1e-13  # of the largest entry: an eigenvalue above −this is not neg
 
 
 class ConeAnswer(NamedTuple):
-    """What was found.
+    """What was found."""
 
-    Attributes:
-        direction: unit vector of negative curvature inside the cone, (n,), or None.
-        decided: False where there is no direction and it is not proven that there is none.
-    """
-
-    direction: Array | None
-    decided: bool
+    direction: Array | None  # unit vector of negative curvature inside the cone, (n,), or None
+    decided: bool  # False where there is no direction and it is not proven that there is none
 
 
 def find_descent_in_cone(H: Array, sides: IntArray, flat: float) -> ConeAnswer:

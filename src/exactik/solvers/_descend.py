@@ -132,8 +132,6 @@ def descend(
     """Run a method.
 
     Args:
-        problem: what is asked.
-        method: how.
         q: start, (nq,), moved into the limits first.
         record: whether to keep a history.
         start: time of `time.perf_counter` that the time limit counts from; now if None.

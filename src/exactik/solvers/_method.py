@@ -121,9 +121,9 @@ class CompiledMethod(Method):
         for index, value in self.settings().items():
             options[index] = value
         skeleton = problem.skeleton
-        articulated = problem.compiled and skeleton.nv >= MIN_ARTICULATED_DOFS
-        articulated = articulated and len(skeleton.couplings) == 0  # these have whole rows only
-        if articulated:
+        # Couplings of dofs, and goals between two bodies, have whole rows only.
+        on_tree = len(skeleton.couplings) == 0 and not problem.template.has_pairs
+        if problem.compiled and on_tree and skeleton.nv >= MIN_ARTICULATED_DOFS:
             options[LAYOUT] = JOINT_BLOCKS
         return options
 

@@ -22,17 +22,11 @@ from exactik.typing import Array
 
 
 class ReachBound(NamedTuple):
-    """A ball that a point cannot leave.
+    """A ball that a point cannot leave."""
 
-    Attributes:
-        centre: in the world [m], (3,).
-        radius: [m]; infinite where nothing is proven.
-        moves: whether any free dof moves the point; if not, the ball is the point itself.
-    """
-
-    centre: Array
-    radius: float
-    moves: bool
+    centre: Array  # in the world [m], (3,)
+    radius: float  # [m]; infinite where nothing is proven
+    moves: bool  # whether any free dof moves the point; if not, the ball is the point itself
 
 
 def bound_reach(problem: Problem, bone: str, point: Array, q: Array) -> ReachBound:
@@ -60,9 +54,13 @@ def bound_reach(problem: Problem, bone: str, point: Array, q: Array) -> ReachBou
     return ReachBound(_locate_joint(skeleton, first, q), radius, moves=True)
 
 
-def bone_moves(problem: Problem, bone: str) -> bool:
-    """Return whether a free dof moves or turns the bone."""
-    return any(_joint_moves(problem, k) for k in _list_ancestors(problem.skeleton, bone))
+def bone_moves(problem: Problem, bone: str, other: str | None = None) -> bool:
+    """Return whether a free dof moves or turns the bone, against another one if one is given."""
+    skeleton = problem.skeleton
+    joints = set(_list_ancestors(skeleton, bone))
+    if other is not None:
+        joints ^= set(_list_ancestors(skeleton, other))
+    return any(_joint_moves(problem, k) for k in joints)
 
 
 def _joint_moves(problem: Problem, k: int) -> bool:

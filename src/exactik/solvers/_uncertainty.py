@@ -10,7 +10,8 @@ R_t → exp[φ] R_t with E = R_t Rᵀ, log(exp[φ] E exp[−ω]) = log(E exp[−
 
     ω' = ω − a + ½ a × ω + … ,    a = Eᵀφ
 
-so that both come from the same D = ∂r/∂ξ and Wr·∂²r that the Hessian is made of.
+so that both come from the same D = ∂r/∂ξ and Wr·∂²r that the Hessian is made of. Of a goal measured
+in another bone L is the motion of its bone less that of the other, and τ is in that one's axes.
 
 Independent noise of standard deviation σ in the target positions then gives
 
@@ -29,7 +30,8 @@ import numpy as np
 
 from exactik.errors import CoordinateError
 from exactik.kernels.calculus import dense
-from exactik.kernels.calculus.workspace import SLOPE, update_kinematics
+from exactik.kernels.calculus.workspace import SLOPE, Workspace, update_kinematics
+from exactik.kernels.goals import pairs
 from exactik.kernels.goals import terms as term
 from exactik.problem import Problem
 from exactik.solvers._certificate import (
@@ -80,7 +82,7 @@ def compute_covariance(result: Result, sigma: float) -> Covariance:
     matrix = np.zeros((skeleton.nv, skeleton.nv))
     derivatives = _compute_target_derivatives(result.problem, result.q)
     for name, goal in zip(result.problem.rows, result.problem.goals, strict=True):
-        if name in derivatives and goal.watched_point(skeleton) is not None:
+        if name in derivatives and goal.terms(skeleton)[0].kind == term.POSITION:
             dof_noise = sigma * inverse @ derivatives[name][:, :3]
             matrix += dof_noise @ dof_noise.T
     is_open = np.abs(null).max(axis=1, initial=0.0) > 1e-6
@@ -171,10 +173,14 @@ def _compute_target_derivatives(problem: Problem, q: Array) -> dict[str, Array]:
             rows = slice(row, row + 3)
             first, mixed = _differentiate_term_by_target(problem, m, force[rows].copy())
             L = np.zeros((6, problem.skeleton.nv))
-            frame = int(arrays.terms.frame[m])
-            dense.write_jacobian_rows(
-                tree, arrays.free, work.joint_dofs[SLOPE], work.S, frame, work.e, -np.eye(6), 0, L
-            )
+            slope = work.joint_dofs[SLOPE]
+            bodies = [(int(arrays.terms.frame[m]), -np.eye(6))]
+            if pairs.is_pair(arrays.terms, m):
+                bodies.append((int(arrays.terms.other[m]), np.eye(6)))
+            for frame, motion in bodies:
+                dense.write_jacobian_rows(
+                    tree, arrays.free, slope, work.S, frame, work.e, motion, 0, L
+                )
             by_term.append(-J.T @ W[:, rows] @ first + L.T @ mixed)
         if len(by_term) > 0:
             derivatives[name] = goal.join_target_derivatives(by_term)
@@ -184,8 +190,20 @@ def _compute_target_derivatives(problem: Problem, q: Array) -> dict[str, Array]:
 def _differentiate_term_by_target(problem: Problem, m: int, force: Array) -> tuple[Array, Array]:
     """Return ∂r/∂τ, (3, 3), and Wr·∂²r/∂ξ∂τ, (6, 3), of term m; its point is left in work.e."""
     terms, work = problem.packed.arrays.terms, problem.workspace
-    term.local_residual(terms, m, work.R, work.p, work.shift, work.e, work.r)
-    term.local_derivatives(terms, m, work.R, work.shift, work.e, work.r, force, work.D, work.X)
+    if pairs.is_pair(terms, m):
+        placed, other = pairs.place_in_world(terms, m, work), work.R[int(terms.other[m])]
+        axes = work.pair_axes[m]
+        first, mixed = _differentiate_by_target(placed, m, work.no_shift, axes @ force, work)
+        return axes.T @ first @ other, mixed @ other
+    return _differentiate_by_target(terms, m, work.shift, force, work)
+
+
+def _differentiate_by_target(
+    terms: term.Terms, m: int, shift: Array, force: Array, work: Workspace
+) -> tuple[Array, Array]:
+    """As `_differentiate_term_by_target`, for a target in the world."""
+    term.local_residual(terms, m, work.R, work.p, shift, work.e, work.r)
+    term.local_derivatives(terms, m, work.R, shift, work.e, work.r, force, work.D, work.X)
     D, X, kind = work.D.copy(), work.X.copy(), terms.kind[m]
     if kind == term.LOG:
         E = terms.rotation[m] @ work.R[int(terms.frame[m])].T

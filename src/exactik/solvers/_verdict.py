@@ -179,14 +179,14 @@ def _describe_immovable(result: Result) -> str | None:
     Directions have no distance to be proven out of reach by.
     """
     problem = result.problem
-    bones = {
-        name: {term.bone for term in goal.terms(problem.skeleton)}
+    bodies = {
+        name: {(term.bone, term.relative_to or None) for term in goal.terms(problem.skeleton)}
         for name, goal in zip(problem.rows, problem.goals, strict=True)
     }
     for part in problem.packed.error_parts:
         error = result.goal_errors[part.name]
-        watched = next(bones[name] for name, rows in problem.rows.items() if _holds(rows, part))
-        stuck = len(watched) > 0 and not any(bone_moves(problem, bone) for bone in watched)
+        watched = next(bodies[name] for name, rows in problem.rows.items() if _holds(rows, part))
+        stuck = len(watched) > 0 and not any(bone_moves(problem, *pair) for pair in watched)
         if stuck and error > part.tolerance:
             off = part.describe(error)
             return f"out of reach: {part.name} is {off} off, and no free dof moves it"

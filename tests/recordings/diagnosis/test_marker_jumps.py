@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 import exactik as ik
 from exactik.lab.synthetic import simulate_performance, simulate_recording
 from exactik.recordings.diagnosis import Finding, find_marker_jumps
+from exactik.recordings.tracking import Quality
 from exactik.typing import Array, BoolArray
 
 RATE = 100.0
@@ -46,10 +46,19 @@ def test_what_stays_elsewhere_has_jumped():
     positions = circling(1.0)
     positions[60:, 0, 2] += 0.1
     (jump,) = find(positions)
-    assert (jump.names, jump.first) == (("A",), 60)
-    assert 2.0 * jump.value == pytest.approx(np.hypot(0.1, 0.01) - 1.5 * 0.01, abs=1e-4)
+    assert (jump.names, jump.frames, jump.details["frame"]) == (("A",), (0, 59), 60)
+    assert jump.value == pytest.approx(np.hypot(0.1, 0.01) - 1.5 * 0.01, abs=1e-4)
     positions[100:, 1, 0] += 0.2
     assert [jump.names for jump in find(positions)] == [("B",), ("A",)]
+
+
+def test_a_stretch_goes_from_one_jump_or_long_gap_to_the_next():
+    positions = circling(1.0)
+    positions[60:100, 0, 2] += 0.1
+    (away,) = find(positions)
+    assert away.frames == (60, 99)
+    positions[80:100, 0] = np.nan
+    assert [jump.frames for jump in find(positions)] == [(60, 79)]
 
 
 @pytest.mark.parametrize(("frames", "count"), [(1, 0), (2, 0), (9, 0), (10, 1), (40, 1)])
@@ -90,27 +99,20 @@ def test_a_sound_recording_has_none_that_counts(markers: ik.Markers):
     track = ik.track(ik.human(), markers)
     assert track.verdict.grade == "good"
     jumps = [found for found in track.findings if found.kind == "marker-jump"]
-    assert all(jump.value < 0.01 / 1.7 for jump in jumps)
+    assert jumps == []
 
 
-def test_a_finger_that_follows_its_marker_is_named(markers: ik.Markers):
+def test_a_finger_that_follows_its_marker_is_doubtful(markers: ik.Markers):
     """Hand and fingers give way, so that errors hardly tell."""
-    verdict = ik.track(ik.human(), stray(markers, "RFIN", 0.3)).verdict
-    reasons = {reason.code: reason for reason in verdict.reasons}
-    assert verdict.grade == "care" and reasons["marker-jump"].names == ("RFIN",)
-    assert re.fullmatch(r"RFIN jumps by \d+ mm in frame (120|150)", reasons["marker-jump"].text)
-    assert set(reasons) == {"marker-jump"}  # and nothing else tells
+    track = ik.track(ik.human(), stray(markers, "RFIN", 0.3))
+    (jump,) = [found for found in track.attention if found.kind == "marker-jump"]
+    assert jump.names == ("RFIN",) and jump.frames == (120, 149)
+    doubtful = track.quality == Quality.DOUBTFUL
+    bones = np.array([name.partition(".")[0] for name in track.skeleton.dof_names])
+    assert doubtful[120:150][:, np.isin(bones, ["r_hand", "r_fingers"])].any(axis=1).all()
+    assert not doubtful[:, np.isin(bones, ["l_forearm", "l_shin", "head"])].any()
 
 
 def test_what_a_robust_loss_left_out_does_no_harm(markers: ik.Markers):
     strayed = stray(markers, "RBWT", 0.3)
     assert ik.track(ik.human(), strayed, robust="huber").verdict.grade == "good"
-
-
-def test_the_worst_of_a_marker_is_told():
-    positions = circling(0.0)
-    positions[50:, 0, 0] += 0.04
-    positions[120:, 0, 0] += 0.08
-    (jump,) = find(positions)
-    assert (jump.names, jump.first) == (("A",), 120)
-    assert 2.0 * jump.value == pytest.approx(0.08)

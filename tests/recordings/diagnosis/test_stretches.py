@@ -10,10 +10,10 @@ import pytest
 import exactik as ik
 from exactik.lab.synthetic import simulate_performance, simulate_recording
 from exactik.recordings.diagnosis import Finding, find_far_stretches
+from exactik.recordings.tracking import Quality
 from exactik.typing import Array
 
 RATE = 60.0
-HEAD = ("LFHD", "RFHD", "LBHD", "RBHD")
 
 
 # --- what a stretch is
@@ -26,38 +26,40 @@ def errors_of(*frames: int, far: float = 0.05, usual: float = 0.004) -> Array:
     return errors
 
 
-def find(errors: Array, rate: float = RATE) -> list[Finding]:
-    return find_far_stretches(errors, ("A", "B"), rate, stature=2.0)
+def find(errors: Array, sigma: float = 0.002) -> list[Finding]:
+    return find_far_stretches(errors, ("A", "B"), RATE, sigma)
 
 
 def test_a_stretch_has_its_frames_and_its_error():
     errors = errors_of(*range(100, 112))
-    errors[105, 0], errors[112, 0] = 0.09, 0.03
+    errors[105, 0] = 0.09
     (stretch,) = find(errors)
-    assert (stretch.names, stretch.frames, stretch.value) == (("A",), (100, 112), 0.05 / 2.0)
-    assert stretch.text == "A is off by up to 90 mm in frames 100 to 112"
-    (later,) = find_far_stretches(errors, ("A", "B"), RATE, stature=2.0, first_frame=1000)
-    assert (later.first, later.last) == (1100, 1112)
+    assert (stretch.names, stretch.frames, stretch.value) == (("A",), (100, 111), 0.09)
+    assert stretch.text == "A is off by up to 90 mm, usually by 4.0 mm"
+    assert stretch.details["worst"] == 105
+    (later,) = find_far_stretches(errors, ("A", "B"), RATE, 0.002, first_frame=1000)
+    assert (later.first, later.last, later.details["worst"]) == (1100, 1111, 1105)
 
 
-@pytest.mark.parametrize(("rate", "least"), [(60.0, 6), (240.0, 24), (20.0, 3)])
-def test_a_stretch_lasts_a_tenth_of_a_second_and_three_frames(rate: float, least: int):
-    assert len(find(errors_of(*range(100, 100 + least)), rate)) == 1
-    assert find(errors_of(*range(100, 100 + least - 1)), rate) == []
+@pytest.mark.parametrize(("apart", "count"), [(6, 1), (7, 2)])
+def test_stretches_within_a_moment_are_one(apart: int, count: int):
+    frames = (*range(100, 103), *range(103 + apart, 106 + apart))
+    assert len(find(errors_of(*frames))) == count
 
 
-def test_what_is_usual_for_a_marker_is_no_stretch():
+def test_what_is_usual_for_a_marker_and_what_noise_does_are_no_stretch():
     assert find(errors_of(*range(100, 130), far=0.05, usual=0.02)) == []
     assert len(find(errors_of(*range(100, 130), far=0.05, usual=0.015))) == 1
+    assert find(errors_of(*range(100, 130), far=0.02), sigma=0.006) == []
+    assert len(find(errors_of(*range(100, 130), far=0.025), sigma=0.006)) == 1
 
 
-def test_missing_samples_end_a_stretch():
+def test_missing_samples_are_not_far():
     errors = errors_of(*range(100, 109))
-    assert len(find(errors)) == 1
-    errors[104] = np.nan
-    assert find(errors) == []
+    errors[108] = np.nan
+    assert find(errors)[0].frames == (100, 107)
     errors[:, 0] = np.nan
-    assert find(errors) == [] and find(errors[:2]) == []
+    assert find(errors) == []
 
 
 def test_stretches_at_the_ends_and_the_worst_first():
@@ -83,26 +85,9 @@ def solved(markers: ik.Markers) -> ik.Track:
     return ik.track(ik.human(), markers)
 
 
-def test_a_sound_recording_has_none_that_counts(solved: ik.Track):
+def test_a_sound_recording_has_none(solved: ik.Track):
     assert solved.verdict.grade == "good"
-    stretches = [found for found in solved.findings if found.kind == "marker-stretch"]
-    assert all(stretch.value < 0.01 / 1.7 for stretch in stretches)
-
-
-@pytest.mark.parametrize(("frames", "grade"), [(12, "care"), (3, "good")])
-def test_heads_beside_their_markers_in_a_twentieth_of_the_frames(
-    solved: ik.Track, frames: int, grade: str
-):
-    """As smoothing once left them, by 64 mm; means and shares of frames are those of a good one."""
-    errors = np.array(solved.marker_errors)
-    columns = [solved.names.index(name) for name in HEAD]
-    errors[100 : 100 + frames, columns] = 0.064
-    verdict = replace(solved, marker_errors=errors).verdict
-    assert verdict.grade == grade
-    if grade == "care":
-        (reason,) = verdict.reasons
-        assert reason.code == "marker-stretch" and set(reason.names) == set(HEAD)
-        assert "off by up to 64 mm in frames 100 to 111" in reason.text
+    assert [found for found in solved.findings if found.kind == "far-marker"] == []
 
 
 def stray(markers: ik.Markers, name: str, seconds: float) -> ik.Markers:
@@ -114,10 +99,10 @@ def stray(markers: ik.Markers, name: str, seconds: float) -> ik.Markers:
 
 @pytest.mark.parametrize("name", ["RBWT", "LKNE", "STRN"])
 def test_a_marker_that_strays_for_a_while_is_named(markers: ik.Markers, name: str):
-    verdict = ik.track(ik.human(), stray(markers, name, 0.3)).verdict
-    assert verdict.grade == "care"
-    reasons = {reason.code: reason for reason in verdict.reasons}
-    assert name in reasons["marker-stretch"].names
+    track = ik.track(ik.human(), stray(markers, name, 0.3))
+    found = [one for one in track.attention if one.names == (name,)]
+    assert any(one.first <= 125 and one.last >= 132 for one in found)
+    assert (track.quality[120:138] == Quality.DOUBTFUL).any(axis=1).all()
 
 
 def test_what_a_robust_loss_left_out_does_no_harm(markers: ik.Markers):
@@ -125,6 +110,11 @@ def test_what_a_robust_loss_left_out_does_no_harm(markers: ik.Markers):
     assert ik.track(ik.human(), strayed, robust="huber").verdict.grade == "good"
 
 
-def test_a_moment_is_none(markers: ik.Markers):
-    verdict = ik.track(ik.human(), stray(markers, "RBWT", 0.05)).verdict
-    assert "marker-stretch" not in [reason.code for reason in verdict.reasons]
+def test_what_moves_no_joint_by_more_than_its_error_bar_is_not_said(markers: ik.Markers):
+    """Of the four markers of the pelvis, one is off by 10 mm: far for it, and nothing turns."""
+    positions = np.array(markers.positions)
+    positions[120:140, markers.names.index("RBWT"), 0] += 0.01
+    track = ik.track(ik.human(), replace(markers, positions=positions))
+    errors = track.marker_errors[:, track.names.index("RBWT")]
+    assert errors[120:140].max() > 3.0 * np.median(errors)
+    assert [found for found in track.findings if found.kind == "far-marker"] == []

@@ -64,28 +64,9 @@ def segments_of(track: Track, kind: str) -> list[tuple[int, int]]:
 # --- the list
 
 
-def test_a_frame_fits_badly_from_three_times_the_usual_on(plain: Track):
-    errors = np.full(plain.marker_errors.shape, 1e-3)
-    errors[10:15] = 2.5e-3
-    errors[30:35] = 4e-3
-    errors[32, 0] = 9e-3
-    track = told(plain, marker_errors=errors)
-    assert segments_of(track, "poor-fit") == [(30, 34)]
-    (entry,) = track.attention
-    assert "up to 9 mm" in entry.text and plain.names[0] in entry.text
-
-
-def test_where_nothing_has_noise_a_tenth_of_a_millimetre_is_no_poor_fit(plain: Track):
-    errors = np.full(plain.marker_errors.shape, 1e-6)
-    errors[10:15] = 5e-5
-    errors[30:35] = 5e-4
-    assert segments_of(told(plain, marker_errors=errors), "poor-fit") == [(30, 34)]
-    assert told(plain, marker_errors=np.zeros_like(errors)).attention == []
-
-
 @pytest.mark.parametrize(
     ("kind", "joined", "apart"),
-    [("gap", 2, 4), ("poor-fit", 4, 6), ("excess-cost", 4, 6), ("jump", 4, 6)],
+    [("gap", 2, 4), ("excess-cost", 4, 6), ("jump", 4, 6)],
 )
 def test_segments_of_a_kind_that_nearly_touch_are_one(
     plain: Track, kind: str, joined: int, apart: int
@@ -98,10 +79,7 @@ def test_segments_of_a_kind_that_nearly_touch_are_one(
         if kind == "jump":
             hit[[24, 29 + free]] = False  # the frame that is jumped to belongs to it
             return told(plain, jumping=hit)
-        if kind == "excess-cost":
-            return told(plain, excess_cost=np.where(hit, 0.2, 0.0))
-        errors = np.where(hit[:, None], 9e-3, 1e-3) * np.ones(plain.marker_errors.shape)
-        return told(plain, marker_errors=errors)
+        return told(plain, excess_cost=np.where(hit, 0.2, 0.0))
 
     assert segments_of(mark(joined), kind) == [(20, 29 + joined)]
     assert segments_of(mark(apart), kind) == [(20, 24), (25 + apart, 29 + apart)]
@@ -121,8 +99,6 @@ def with_all_kinds(track: Track, lengths: dict[str, int]) -> Track:
                 errors[frames, 2:] = np.nan
             case "not-converged":
                 ended[frames], gradient[frames] = "stalled", 1.0
-            case "poor-fit":
-                errors[frames] = 9e-3
             case "gap":
                 open_dofs[frames, 10] = True
             case "jump":
@@ -149,7 +125,6 @@ def with_all_kinds(track: Track, lengths: dict[str, int]) -> Track:
         # The gravest first: what is wrong before what is doubtful, at like length.
         {
             "no-markers": 3,
-            "poor-fit": 3,
             "gap": 3,
             "jump": 3,
             "excess-cost": 4,
@@ -163,9 +138,9 @@ def with_all_kinds(track: Track, lengths: dict[str, int]) -> Track:
             "gap": 1,
             "not-converged": 0,
         },
-        {"not-converged": 4, "no-markers": 2, "poor-fit": 2, "gap": 2},
+        {"not-converged": 4, "no-markers": 2, "gap": 2},
         {"jump": 8, "not-converged": 2, "excess-cost": 8, "no-markers": 0},
-        {"gap": 4, "poor-fit": 2, "no-markers": 1},
+        {"gap": 4, "no-markers": 1},
     ],
 )
 def test_the_order_in_which_to_look(plain: Track, lengths: dict[str, int]):

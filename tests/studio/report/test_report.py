@@ -23,6 +23,7 @@ from exactik.lab.synthetic import SyntheticRecording, simulate_performance, simu
 from exactik.model import Skeleton
 from exactik.model.motion import Markers, Motion
 from exactik.recordings.diagnosis import MarkerUse, RecordingContext, UpAxis
+from exactik.recordings.tracking import Quality
 from exactik.studio.plots.axes import Bins, round_axis_end
 from exactik.studio.plots.colours import encode_png, error_colours
 from exactik.studio.report import headline_of, make_angle_curves, render_report, summary_of
@@ -135,7 +136,7 @@ def test_the_report_is_one_whole_file(faulty: tuple[Track, SyntheticRecording], 
     path, command = tmp_path / "walk.html", "exactik track 'a b.c3d' --report walk.html"
     faulty[0].report(path, command=command)
     walk = check_report(path.read_text(encoding="utf-8"))
-    for name in ("attention", "suspects", "time", "markers", "angles", "repeat", "heat"):
+    for name in ("attention", "time", "markers", "angles", "repeat", "heat"):
         assert name in walk.ids
     assert command in walk.text
     assert "player" in walk.ids
@@ -275,9 +276,9 @@ def test_a_few_markers_have_a_heat_map_as_high_as_its_scale(short: SyntheticReco
     few = short.markers.chosen(("LFHD", "RFHD", "LBHD"))
     text = render_report(track(human(), few, branches=False))
     heights = re.findall(r'class="row heat" style="height:(\d+)px"', text)
-    assert heights == ["120"]
+    assert heights[-1] == "120"
     many = render_report(track(human(), short.markers.between(0.0, 0.1)))
-    assert re.findall(r'class="row heat" style="height:(\d+)px"', many) == [str(15 * 41)]
+    assert re.findall(r'class="row heat" style="height:(\d+)px"', many)[-1] == str(15 * 41)
 
 
 def test_the_summary_has_the_numbers_of_the_track(faulty: tuple[Track, SyntheticRecording]):
@@ -323,7 +324,7 @@ def test_a_swap_is_named_with_its_frames(faulty: tuple[Track, SyntheticRecording
     assert swap["exchanged_mm"] < 0.2 * swap["error_mm"]
     assert f"{swap['names'][0]} and {swap['names'][1]} seem to have" in headline_of(summary)
     walk = check_report(render_report(solved))
-    assert " ↔ ".join(swap["names"]) in walk.text
+    assert " and ".join(swap["names"]) in walk.text
 
 
 def test_a_swap_that_the_pose_follows_is_found_by_solving_again():
@@ -346,17 +347,32 @@ def test_markers_with_each_others_names_all_along_are_found(short: SyntheticReco
 
 def test_where_nothing_is_swapped_nothing_is_suspected(short: SyntheticRecording):
     summary = summary_of(track(human(), short.markers))
-    assert summary["swaps"] == [] and summary["ghosts"] == [] and summary["frozen"] == []
+    kinds = {entry["kind"] for entry in summary["attention"]}
+    assert summary["swaps"] == [] and not kinds & {"far-marker", "marker-jump", "frozen-marker"}
 
 
-def test_a_marker_far_off_for_a_while_is_a_ghost(short: SyntheticRecording):
+def test_a_marker_far_off_for_a_while_is_one_of_the_findings(short: SyntheticRecording):
     places = np.array(short.markers.positions)
     m = short.markers.names.index("T10")
     places[40:70, m] += (0.0, 0.15, 0.1)
     summary = summary_of(track(human(), replace(short.markers, positions=places)))
-    worst = summary["ghosts"][0]
-    assert worst["name"] == "T10" and worst["off_mm"] > 50.0
+    far = [entry for entry in summary["attention"] if entry["kind"] == "far-marker"]
+    worst = next(entry for entry in far if "T10" in entry["text"])
     assert abs(worst["first"] - 40) <= 1 and abs(worst["last"] - 69) <= 1
+    offset = summary["first_frame_in_file"]
+    assert worst["first_in_file"] == worst["first"] + offset
+
+
+def test_the_summary_has_the_quality_of_every_joint(short: SyntheticRecording):
+    legs = [name for name in short.markers.names if name[1:] in ("FWT", "BWT", "KNE", "ANK")]
+    solved = track(human(), short.markers.chosen(legs))
+    quality = strict(summary_of(solved))["quality"]
+    assert sum(quality["values"].values()) == solved.quality.size
+    assert quality["joints"]["l_forearm"] == [[0, len(solved) - 1, "open"]]
+    first, last, word = quality["joints"]["l_shin"][0]
+    joints = solved.joint_quality[first : last + 1, solved.skeleton.bone_index("l_shin")]
+    assert {Quality(code).name.lower() for code in joints} == {word}
+    assert "Quality of each joint and frame" in check_report(render_report(solved)).text
 
 
 def test_a_robust_solve_tells_what_it_left_out():
@@ -431,7 +447,7 @@ def test_nothing_seen_at_all(short: SyntheticRecording):
     assert summary["error"]["mean_mm"] is None
     headline = headline_of(summary)
     assert headline.startswith(
-        "Do not use: no marker of the figure is ever seen. No marker was seen"
+        "Do not use: no marker of the figure is ever seen (--mapping). No marker was seen"
     )
     walk = check_report(render_report(solved))
     assert "heat" not in walk.ids and "No marker is seen in any frame." in walk.text
@@ -454,7 +470,8 @@ def test_names_are_shown_and_never_run(short: SyntheticRecording, tmp_path: Path
 
 def test_headline_is_plain_text(faulty: tuple[Track, SyntheticRecording]):
     headline = headline_of(summary_of(faulty[0]))
-    assert headline.startswith("Usable with care: LANK/LHEE seem to have exchanged their names")
+    assert headline.startswith(str(faulty[0].verdict)) and "of 58 dofs" in headline
+    assert "LANK and LHEE" in headline
     assert headline.endswith(".")
     assert "\n" not in headline and "<" not in headline and "None" not in headline
     assert "need a look" in headline and "95 % within" in headline

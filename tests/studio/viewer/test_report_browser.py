@@ -92,7 +92,9 @@ def test_the_playback_is_there_and_nothing_is_fetched(page: Any, path: Path):
         path.as_uri()
     ]
     assert page.evaluate("window.ran") is None  # names are shown, and never run
-    assert EVIL in page.locator("h1").inner_text() or EVIL in page.locator("#suspects").inner_text()
+    assert (
+        EVIL in page.locator("h1").inner_text() or EVIL in page.locator("#attention").inner_text()
+    )
 
 
 def test_a_click_on_a_finding_shows_its_frame(page: Any):

@@ -12,25 +12,15 @@ from exactik.anatomy._vocabulary import read_data
 
 
 class Landmark(NamedTuple):
-    """A place on the body.
+    """A place on the body."""
 
-    Attributes:
-        id: such as "l_knee_lateral", or "c7" in the middle.
-        bone: of `human()`.
-        point: in that bone's frame [m], of the figure of 1.75 m.
-        sd: how far a marker of this name may be from there, along each axis [m].
-        kind: "skin" for a marker on it, "joint" for a point inside.
-        text: in words, such as "left outer knee".
-        is_cluster: whether the name tells the bone only, so that several markers may share it.
-    """
-
-    id: str
-    bone: str
-    point: tuple[float, float, float]
-    sd: float
-    kind: str
-    text: str
-    is_cluster: bool
+    id: str  # such as "l_knee_lateral", or "c7" in the middle
+    bone: str  # of `human()`
+    point: tuple[float, float, float]  # in that bone's frame [m], of the figure of 1.75 m
+    sd: float  # how far a marker of this name may be from there, along each axis [m]
+    kind: str  # "skin" for a marker on it, "joint" for a point inside
+    text: str  # in words, such as "left outer knee"
+    is_cluster: bool  # whether the name tells the bone only, so that several markers may share it
 
     @property
     def side(self) -> str:

@@ -31,29 +31,18 @@ MIN_NAMES = 3  # that it must explain: two names are a coincidence
 
 @dataclass(frozen=True)
 class MarkerSet:
-    """A known set of markers.
+    """A known set of markers."""
 
-    Attributes:
-        id: name of its file.
-        title: in words.
-        source: where its definition is from.
-        notes: what else is to be known.
-        requires: names of which one must be there, if others have a sense of their own in the set.
-        up: axis that is customarily up, or None.
-        markers: name → landmark id.
-        computed: name → landmark id, or "" for a computed point on no landmark.
-        unplaced: name → where it is, of markers on no landmark.
-    """
-
-    id: str
-    title: str
-    source: str
-    notes: str
-    up: str | None
+    id: str  # name of its file
+    title: str  # in words
+    source: str  # where its definition is from
+    notes: str  # what else is to be known
+    up: str | None  # axis that is customarily up, or None
+    # Names of which one must be there, if others have a sense of their own in the set
     requires: frozenset[str]
-    markers: Mapping[str, str]
-    computed: Mapping[str, str]
-    unplaced: Mapping[str, str]
+    markers: Mapping[str, str]  # name → landmark id
+    computed: Mapping[str, str]  # name → landmark id, or "" for a computed point on no landmark
+    unplaced: Mapping[str, str]  # name → where it is, of markers on no landmark
 
     @property
     def landmarks(self) -> dict[str, Landmark]:
@@ -67,17 +56,11 @@ class MarkerSet:
 
 
 class SetMatch(NamedTuple):
-    """The set that explains the names of a recording best.
+    """The set that explains the names of a recording best."""
 
-    Attributes:
-        marker_set: the set.
-        names: recorded name → name of the set, of those that it explains.
-        share: of the recorded names that say something, explained.
-    """
-
-    marker_set: MarkerSet
-    names: Mapping[str, str]
-    share: float
+    marker_set: MarkerSet  # the set
+    names: Mapping[str, str]  # recorded name → name of the set, of those that it explains
+    share: float  # of the recorded names that say something, explained
 
 
 @cache

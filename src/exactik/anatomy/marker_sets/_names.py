@@ -22,20 +22,13 @@ _SUFFIX = re.compile(r"[ _.-](study|marker|mkr|pos|position|traj(ectory)?|smooth
 
 
 class _MarkerWords(NamedTuple):
-    """The words of names.toml, as they are looked up.
+    """The words of names.toml, as they are looked up."""
 
-    Attributes:
-        words: → the word that is meant.
-        names: joined words → landmarks without side, the first of which is meant if nothing else
-            is known.
-        clusters: joined words that a number follows → landmark without side.
-        objects: words of things that are no part of a body.
-    """
-
-    words: Mapping[str, str]
+    words: Mapping[str, str]  # → the word that is meant
+    # Joined words → landmarks without side, the first of which is meant if nothing else is known
     names: Mapping[str, tuple[str, ...]]
-    clusters: Mapping[str, str]
-    objects: frozenset[str]
+    clusters: Mapping[str, str]  # joined words that a number follows → landmark without side
+    objects: frozenset[str]  # words of things that are no part of a body
 
 
 def is_object_name(name: str) -> bool:

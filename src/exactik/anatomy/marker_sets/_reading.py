@@ -18,25 +18,19 @@ from exactik.model.motion import Markers
 
 
 class NameReading(NamedTuple):
-    """What names mean.
+    """What names mean."""
 
-    Attributes:
-        marker_set: the known set that explains them best, or None.
-        landmarks: name → landmark, of the names that mean one; of computed points too.
-        from_set: those of `landmarks` that the set tells.
-        unclear: name → landmarks that it may mean, the likeliest first, where there are several;
-            not in `landmarks` if only the side is open.
-        computed: name of a computed point → code that says why, see `find_computed_points`.
-        objects: names of things that are no part of a body.
-        unplaced: name of a marker of the set on no landmark → where it is, in words.
-    """
-
-    marker_set: MarkerSet | None
+    marker_set: MarkerSet | None  # the known set that explains them best, or None
+    # Name → landmark, of the names that mean one; of computed points too
     landmarks: Mapping[str, Landmark]
-    from_set: frozenset[str]
+    from_set: frozenset[str]  # those of `landmarks` that the set tells
+    # Name → landmarks that it may mean, the likeliest first, where there are several; not in
+    # `landmarks` if only the side is open
     unclear: Mapping[str, tuple[Landmark, ...]]
+    # Name of a computed point → code that says why, see `find_computed_points`
     computed: Mapping[str, str]
-    objects: frozenset[str]
+    objects: frozenset[str]  # names of things that are no part of a body
+    # Name of a marker of the set on no landmark → where it is, in words
     unplaced: Mapping[str, str]
 
 

@@ -21,37 +21,3 @@ from exactik.archive.tasks._storage import (
 from exactik.archive.tasks._subjects import SUBJECT_MARK, SubjectTask
 from exactik.archive.tasks._take import Figure, TakeTask
 from exactik.archive.tasks._worker import Task, TaskResult, forget_keys, run_task
-
-__all__ = [
-    "NO_SPACE",
-    "SEAM_LIMIT",
-    "SEGMENT_FRAMES",
-    "SUBJECT_MARK",
-    "Figure",
-    "JoinTask",
-    "Storage",
-    "SubjectTask",
-    "TakeOptions",
-    "TakeTask",
-    "Task",
-    "TaskResult",
-    "describe_machine",
-    "draw_curve",
-    "fetch_file",
-    "find_result",
-    "find_window",
-    "fingerprint_of",
-    "forget_keys",
-    "hash_facts",
-    "hash_file",
-    "is_remote",
-    "join_motions",
-    "make_absolute",
-    "make_name",
-    "open_file_system",
-    "publish_result",
-    "read_provenance",
-    "run_task",
-    "solver_version",
-    "try_often",
-]

@@ -34,15 +34,10 @@ SEAM = "seam"  # code of this reason
 
 @dataclass(frozen=True, kw_only=True)
 class JoinTask:
-    """A take that was solved in parts, as it is sent to a worker.
+    """A take that was solved in parts, as it is sent to a worker."""
 
-    Attributes:
-        take: the whole; its result has the key that it would have had in one piece.
-        parts: their names, in order.
-    """
-
-    take: TakeTask
-    parts: tuple[str, ...]
+    take: TakeTask  # the whole; its result has the key that it would have had in one piece
+    parts: tuple[str, ...]  # their names, in order
 
     @property
     def name(self) -> str:

@@ -27,15 +27,11 @@ MOTION, ERRORS = ".motion.npz", ".errors.npy"  # suffixes of what a part leaves
 
 
 class JoinedMotion(NamedTuple):
-    """The motion of a take that was solved in parts.
+    """The motion of a take that was solved in parts."""
 
-    Attributes:
-        motion: of all frames.
-        seam: largest distance [m] of a marker's place on the figure between the two solutions of a
-            frame where one part takes over from the other; of a joint, if the figure has no marker.
-    """
-
-    motion: Motion
+    motion: Motion  # of all frames
+    # Largest distance [m] of a marker's place on the figure between the two solutions of a frame
+    # where one part takes over from the other; of a joint, if the figure has no marker
     seam: float
 
 

@@ -24,21 +24,13 @@ FOLDER = "subjects"  # of the figures
 
 @dataclass(frozen=True, kw_only=True)
 class SubjectTask:
-    """A subject as it is sent to a worker.
+    """A subject as it is sent to a worker."""
 
-    Attributes:
-        name: of the subject in the ledger, with its mark.
-        addresses: of the takes that it is calibrated on.
-        figure: that is fitted.
-        options: of the archive.
-        outputs: address of the place of the outputs.
-    """
-
-    name: str
-    addresses: tuple[str, ...]
-    figure: Figure
-    options: TakeOptions
-    outputs: str
+    name: str  # of the subject in the ledger, with its mark
+    addresses: tuple[str, ...]  # of the takes that it is calibrated on
+    figure: Figure  # that is fitted
+    options: TakeOptions  # of the archive
+    outputs: str  # address of the place of the outputs
 
     def perform(self) -> TaskResult:
         """Calibrate the figure unless it is there; see `Task`."""

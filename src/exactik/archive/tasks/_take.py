@@ -37,37 +37,23 @@ TAKES, PARTS = "takes", "parts"  # folders of the outputs, and of what is to be 
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A figure that workers read.
+    """A figure that workers read."""
 
-    Attributes:
-        file: its .npz file, in the place of the outputs.
-        sha256: of the file.
-    """
-
-    file: str
-    sha256: str
+    file: str  # its .npz file, in the place of the outputs
+    sha256: str  # of the file
 
 
 @dataclass(frozen=True, kw_only=True)
 class TakeTask:
-    """A take as it is sent to a worker.
+    """A take as it is sent to a worker."""
 
-    Attributes:
-        name: of its outputs.
-        address: of the recording.
-        fingerprint: of the recording when it was listed; "" if unknown.
-        figure: that moves.
-        options: of the take.
-        outputs: address of the place of the outputs.
-        part: first frame and the one after the last, of a take that was cut; else None.
-    """
-
-    name: str
-    address: str
-    fingerprint: str
-    figure: Figure
-    options: TakeOptions
-    outputs: str
+    name: str  # of its outputs
+    address: str  # of the recording
+    fingerprint: str  # of the recording when it was listed; "" if unknown
+    figure: Figure  # that moves
+    options: TakeOptions  # of the take
+    outputs: str  # address of the place of the outputs
+    # First frame and the one after the last, of a take that was cut; else None
     part: tuple[int, int] | None = None
 
     @property

@@ -18,30 +18,19 @@ MAX_TRACEBACK = 4000  # characters of it that are kept: its end, where the fault
 
 @dataclass(frozen=True, kw_only=True)
 class TaskResult:
-    """What a worker reports.
+    """What a worker reports."""
 
-    Attributes:
-        state: "done"; "failed", the task's own fault; "cut", it is too long and comes in parts; or
-            "stop", nothing can be done here until somebody makes room.
-        solved: whether it was solved now, and not found done.
-        key: of the result.
-        code: why it failed, for programs.
-        reason: the same in a sentence.
-        verdict: the gravest of its subjects.
-        frames: that were solved; of a take that is cut, all it has.
-        seconds: that it took.
-        facts: of the result, for index and summary.
-    """
-
+    # "done"; "failed", the task's own fault; "cut", it is too long and comes in parts; or "stop",
+    # nothing can be done here until somebody makes room
     state: Literal["done", "failed", "cut", "stop"]
-    solved: bool = False
-    key: str | None = None
-    code: str | None = None
-    reason: str | None = None
-    verdict: str | None = None
-    frames: int | None = None
-    seconds: float | None = None
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    solved: bool = False  # whether it was solved now, and not found done
+    key: str | None = None  # of the result
+    code: str | None = None  # why it failed, for programs
+    reason: str | None = None  # the same in a sentence
+    verdict: str | None = None  # the gravest of its subjects
+    frames: int | None = None  # that were solved; of a take that is cut, all it has
+    seconds: float | None = None  # that it took
+    facts: Mapping[str, Any] = field(default_factory=dict)  # of the result, for index and summary
 
 
 class Task(Protocol):

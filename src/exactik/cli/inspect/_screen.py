@@ -29,8 +29,6 @@ def format_facts(facts: Facts, width: int, everything: bool = False) -> Text:
     """Return the text, lines no longer than `width`.
 
     Args:
-        facts: of the file.
-        width: columns.
         everything: whether to show all gaps and all bones.
     """
     width = max(width, 40)

@@ -37,7 +37,6 @@ def format_table(rows: Sequence[Row], width: int | None) -> list[str]:
     """Return the heading and a line for each file.
 
     Args:
-        rows: the files.
         width: columns of a terminal, None for a pipe, where nothing is cut.
     """
     readable = [(row.name, row.facts) for row in rows if row.facts is not None]

@@ -18,8 +18,6 @@ def draw_tree(skeleton: SkeletonFacts, width: int, everything: bool = False) -> 
     """Return the tree, lines cut at `width`.
 
     Args:
-        skeleton: the bones.
-        width: columns.
         everything: whether to show each bone on a line of its own, however many there are.
     """
     one_bone_per_line = everything or len(skeleton.bones) <= MAX_SINGLE_BONES

@@ -28,21 +28,13 @@ from exactik.studio.report import headline_of
 
 @dataclass(frozen=True)
 class SolveRequest:
-    """What the user asked for, the same for all recordings.
+    """What the user asked for, the same for all recordings."""
 
-    Attributes:
-        options: of each of them.
-        take: file of a motion of the first recording, to put markers on the skeleton.
-        as_json: print the summaries and nothing else.
-        list_all: list all frames that need attention.
-        watch: what the stages of all of them take.
-    """
-
-    options: RecordingOptions
-    take: str | None
-    as_json: bool
-    list_all: bool
-    watch: Stopwatch = field(default_factory=Stopwatch)
+    options: RecordingOptions  # of each of them
+    take: str | None  # file of a motion of the first recording, to put markers on the skeleton
+    as_json: bool  # print the summaries and nothing else
+    list_all: bool  # list all frames that need attention
+    watch: Stopwatch = field(default_factory=Stopwatch)  # what the stages of all of them take
 
     @property
     def entries(self) -> Entries:

@@ -9,14 +9,3 @@ from exactik.io.acclaim._amc_write import write_amc
 from exactik.io.acclaim._asf_read import read_asf
 from exactik.io.acclaim._asf_write import write_asf
 from exactik.io.acclaim._skeleton import AcclaimSkeleton, choose_asf_unit, encode_name
-
-__all__ = [
-    "AcclaimSkeleton",
-    "choose_asf_unit",
-    "encode_name",
-    "outline_amc",
-    "read_amc",
-    "read_asf",
-    "write_amc",
-    "write_asf",
-]

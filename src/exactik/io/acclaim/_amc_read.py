@@ -45,19 +45,12 @@ MAX_GAP_FRAMES = 100_000  # more numbers left out than this, and than frames, ar
 
 
 class BoneColumns(NamedTuple):
-    """Where the values of a bone go.
+    """Where the values of a bone go."""
 
-    Attributes:
-        bone: its name in the skeleton.
-        names: that may stand for it in the file.
-        q_index: coordinate of each value, in the order of the file.
-        units: of each value [m or rad].
-    """
-
-    bone: str
-    names: tuple[str, ...]
-    q_index: list[int]
-    units: list[float]
+    bone: str  # its name in the skeleton
+    names: tuple[str, ...]  # that may stand for it in the file
+    q_index: list[int]  # coordinate of each value, in the order of the file
+    units: list[float]  # of each value [m or rad]
 
 
 def read_amc(
@@ -70,8 +63,6 @@ def read_amc(
     """Return the motion of an AMC file.
 
     Args:
-        path: the file.
-        notes: takes what is odd about it.
         skeleton: the skeleton of the ASF file that belongs to it.
         length_unit: of the root's path; by default that of the ASF file.
         rate: [Hz]; files do not say, and 120 Hz is assumed.

@@ -28,8 +28,6 @@ def write_amc(motion: Motion, path: str, length_unit: str | float | None = None)
     has no other place for it.
 
     Args:
-        motion: what to write.
-        path: the file.
         length_unit: must be the same as for the ASF file, and is by default.
     """
     motion = motion.without_couplings()

@@ -56,24 +56,16 @@ class AsfLine(NamedTuple):
 
 @dataclass
 class BoneData:
-    """A bone as the file has it.
+    """A bone as the file has it."""
 
-    Attributes:
-        place: where its block begins.
-        name: in the file.
-        direction: from its near end to its far one, (3,).
-        length: [unit of the file].
-        axis: C, (3, 3).
-        dofs: in the order of the file, such as ("rx", "rz").
-        limits: lower and upper of each dof [units of the file].
-    """
-
-    place: str
-    name: str = ""
+    place: str  # where its block begins
+    name: str = ""  # in the file
+    # From its near end to its far one, (3,)
     direction: Array = field(default_factory=lambda: np.zeros(3))
-    length: float = 1.0
-    axis: Array = field(default_factory=lambda: np.eye(3))
-    dofs: tuple[str, ...] = ()
+    length: float = 1.0  # [unit of the file]
+    axis: Array = field(default_factory=lambda: np.eye(3))  # C, (3, 3)
+    dofs: tuple[str, ...] = ()  # in the order of the file, such as ("rx", "rz")
+    # Lower and upper of each dof [units of the file]
     limits: list[tuple[float, float]] = field(default_factory=list)
 
     @property

@@ -28,54 +28,33 @@ MAX_DIFFERENCE = 1e-12  # [m], or of the entries of a rotation: what differs by 
 
 
 class AsfDofs(NamedTuple):
-    """How the dofs of a joint are written.
+    """How the dofs of a joint are written."""
 
-    Attributes:
-        A: rotation from the joint's axes to those of the file, (3, 3).
-        names: in the order of the file, such as ("tx", "rz", "rx").
-        limits: lower and upper of each [m or rad].
-        angles_are_coordinates: whether the angles are the joint's coordinates, reversed.
-    """
-
-    A: Array
-    names: tuple[str, ...]
-    limits: tuple[tuple[float, float], ...]
-    angles_are_coordinates: bool
+    A: Array  # rotation from the joint's axes to those of the file, (3, 3)
+    names: tuple[str, ...]  # in the order of the file, such as ("tx", "rz", "rx")
+    limits: tuple[tuple[float, float], ...]  # lower and upper of each [m or rad]
+    angles_are_coordinates: bool  # whether the angles are the joint's coordinates, reversed
 
 
 class AsfBone(NamedTuple):
-    """A bone as the file has it, in metres and radians.
+    """A bone as the file has it, in metres and radians."""
 
-    Attributes:
-        name: in the file.
-        parent: its name in the file.
-        bone: index in the skeleton, −1 for a helper.
-        tip: its far end, (3,).
-        axis: C, (3, 3).
-        dofs: how its joint is written.
-    """
-
-    name: str
-    parent: str
-    bone: int
-    tip: Array
-    axis: Array
-    dofs: AsfDofs
+    name: str  # in the file
+    parent: str  # its name in the file
+    bone: int  # index in the skeleton, −1 for a helper
+    tip: Array  # its far end, (3,)
+    axis: Array  # C, (3, 3)
+    dofs: AsfDofs  # how its joint is written
 
 
 class AsfRoot(NamedTuple):
-    """The root of a file.
+    """The root of a file."""
 
-    Attributes:
-        bone: index in the skeleton; −1 where that has several roots, which then hang from one that
-            does not move.
-        order: of its Euler angles.
-        angles_are_coordinates: whether the angles are coordinates of the bone, reversed.
-    """
-
+    # Index in the skeleton; −1 where that has several roots, which then hang from one that does not
+    # move
     bone: int
-    order: str
-    angles_are_coordinates: bool
+    order: str  # of its Euler angles
+    angles_are_coordinates: bool  # whether the angles are coordinates of the bone, reversed
 
 
 FIXED_DOFS = AsfDofs(A=np.eye(3), names=(), limits=(), angles_are_coordinates=True)
@@ -173,8 +152,6 @@ def write_asf(skeleton: Skeleton, path: str, length_unit: str | float | None = N
     """Write a skeleton to an ASF file.
 
     Args:
-        skeleton: what to write.
-        path: the file.
         length_unit: "cm", "m", … or the metres in one unit of the file, which is written into it;
             by default that of the ASF file that the skeleton is from, or 1/0.45 inch.
     """

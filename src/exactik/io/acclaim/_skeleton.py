@@ -21,16 +21,11 @@ VICON_UNIT = INCH / 0.45  # [m] in one unit of most ASF files
 
 
 class AcclaimUnits(NamedTuple):
-    """What an AMC file takes from its ASF file.
+    """What an AMC file takes from its ASF file."""
 
-    Attributes:
-        metres: in one unit of length.
-        radians: in one unit of angle.
-        dofs: bone → its dofs in the order of the file, such as ("rx", "rz").
-    """
-
-    metres: float
-    radians: float
+    metres: float  # in one unit of length
+    radians: float  # in one unit of angle
+    # Bone → its dofs in the order of the file, such as ("rx", "rz")
     dofs: Mapping[str, tuple[str, ...]]
 
 

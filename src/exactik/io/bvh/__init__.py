@@ -6,12 +6,3 @@ bound a hostile file nor say in which line it is wrong.
 
 from exactik.io.bvh._read import infer_rate, read_bvh, read_bvh_content, read_bvh_skeleton
 from exactik.io.bvh._write import write_bvh, write_bvh_skeleton
-
-__all__ = [
-    "infer_rate",
-    "read_bvh",
-    "read_bvh_content",
-    "read_bvh_skeleton",
-    "write_bvh",
-    "write_bvh_skeleton",
-]

@@ -34,27 +34,16 @@ FREE_LIMITS, LOCKED_LIMITS = (-math.inf, math.inf), (0.0, 0.0)
 
 @dataclass
 class BvhJoint:
-    """A joint or End Site as the file has it.
+    """A joint or End Site as the file has it."""
 
-    Attributes:
-        name: unique in the file.
-        parent: index of its parent, −1 for a root.
-        place: where it stands in the file.
-        is_end: whether it is an End Site.
-        offset: OFFSET [file units].
-        channels: "Xposition", "Zrotation", …, in the order of the file.
-        rotation_axes: axes of the rotation channels, such as "ZXY".
-        position_axes: axes of the position channels, such as "XYZ".
-    """
-
-    name: str
-    parent: int
-    place: str
-    is_end: bool = False
-    offset: tuple[float, ...] | None = None
-    channels: tuple[str, ...] | None = None
-    rotation_axes: str = ""
-    position_axes: str = ""
+    name: str  # unique in the file
+    parent: int  # index of its parent, −1 for a root
+    place: str  # where it stands in the file
+    is_end: bool = False  # whether it is an End Site
+    offset: tuple[float, ...] | None = None  # OFFSET [file units]
+    channels: tuple[str, ...] | None = None  # "Xposition", "Zrotation", …, in the order of the file
+    rotation_axes: str = ""  # axes of the rotation channels, such as "ZXY"
+    position_axes: str = ""  # axes of the position channels, such as "XYZ"
 
 
 class _Parser:

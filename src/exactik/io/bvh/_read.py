@@ -56,17 +56,11 @@ FALLBACK_RATE = 30.0  # [Hz] where a file says that no time passes
 
 
 class MotionRows(NamedTuple):
-    """The lower half of a file.
+    """The lower half of a file."""
 
-    Attributes:
-        values: of the channels, as the file has them, (T, channels).
-        frame_time: [s] as the file has it.
-        rate: [Hz] that is meant by it.
-    """
-
-    values: Array
-    frame_time: float
-    rate: float
+    values: Array  # of the channels, as the file has them, (T, channels)
+    frame_time: float  # [s] as the file has it
+    rate: float  # [Hz] that is meant by it
 
 
 def read_bvh_content(path: str, notes: Notes) -> Content:
@@ -94,8 +88,6 @@ def read_bvh(
     """Return the motion of a BVH file.
 
     Args:
-        path: the file.
-        notes: takes what is odd about it.
         skeleton: None for the one in the file; else one whose bones have the same names and dofs.
         length_unit: as for `load_skeleton`.
         rate: [Hz] in place of the file's.

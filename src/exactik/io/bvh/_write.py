@@ -32,21 +32,13 @@ MAX_INDENT = 32  # levels that are indented; deep chains would grow the file qua
 
 
 class _Channels(NamedTuple):
-    """How a bone is written.
+    """How a bone is written."""
 
-    Attributes:
-        bone: its index.
-        has_positions: whether it has position channels.
-        order: of the rotation channels.
-        copied: how many of these angles are coordinates up to a sign; −1 if all are computed.
-        signs: of the copied angles, (copied,).
-    """
-
-    bone: int
-    has_positions: bool
-    order: str
-    copied: int
-    signs: Array
+    bone: int  # its index
+    has_positions: bool  # whether it has position channels
+    order: str  # of the rotation channels
+    copied: int  # how many of these angles are coordinates up to a sign; −1 if all are computed
+    signs: Array  # of the copied angles, (copied,)
 
 
 def write_bvh(motion: Motion, path: str, length_unit: str | float = "cm") -> None:
@@ -54,7 +46,6 @@ def write_bvh(motion: Motion, path: str, length_unit: str | float = "cm") -> Non
 
     Args:
         motion: what to write; no frame may be missing.
-        path: the file.
         length_unit: "cm", "m", … or the metres in one unit of the file, which does not name it.
     """
     motion = motion.without_couplings()

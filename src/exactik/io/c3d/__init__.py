@@ -10,9 +10,3 @@ size of the file whatever its numbers claim. It takes NumPy alone. ezc3d is the 
 from exactik.io.c3d._encoding import ENCODINGS
 from exactik.io.c3d._read import read_c3d
 from exactik.io.c3d._write import write_c3d
-
-__all__ = [
-    "ENCODINGS",
-    "read_c3d",
-    "write_c3d",
-]

@@ -40,25 +40,15 @@ class _Stamp(NamedTuple):
 
 
 class _SampleLayout(NamedTuple):
-    """Where samples are in a file, and how they are scaled.
+    """Where samples are in a file, and how they are scaled."""
 
-    Attributes:
-        frames: where the frames are.
-        frame_count: how many.
-        samples: of each channel in a frame.
-        encoding: how numbers are written.
-        offsets: subtracted from samples, (n,).
-        scales: by which they are multiplied then, (n,).
-        is_unsigned: whether integers have no sign.
-    """
-
-    frames: DataLayout
-    frame_count: int
-    samples: int
-    encoding: Encoding
-    offsets: tuple[float, ...]
-    scales: tuple[float, ...]
-    is_unsigned: bool
+    frames: DataLayout  # where the frames are
+    frame_count: int  # how many
+    samples: int  # of each channel in a frame
+    encoding: Encoding  # how numbers are written
+    offsets: tuple[float, ...]  # subtracted from samples, (n,)
+    scales: tuple[float, ...]  # by which they are multiplied then, (n,)
+    is_unsigned: bool  # whether integers have no sign
 
 
 def read_analog(
@@ -72,10 +62,6 @@ def read_analog(
     """Return the channels of a file, None without any; samples are read when asked for.
 
     Args:
-        path: the file.
-        header: its first block.
-        parameters: what it says about itself.
-        frames: where its frames are.
         rate: of the frames [Hz].
         notes: takes what is odd. Nothing about channels is a reason to refuse markers.
     """

@@ -22,33 +22,20 @@ PLATE_LABELS = ("Fx", "Fy", "Fz", "Mx", "My", "Mz")
 
 
 class PlateWords(NamedTuple):
-    """A plate as written.
+    """A plate as written."""
 
-    Attributes:
-        corners: in the length unit of the file, (4, 3).
-        channels: numbers of its six channels, from 1.
-    """
-
-    corners: Array
-    channels: tuple[int, ...]
+    corners: Array  # in the length unit of the file, (4, 3)
+    channels: tuple[int, ...]  # numbers of its six channels, from 1
 
 
 class AnalogWords(NamedTuple):
-    """Channels as written.
+    """Channels as written."""
 
-    Attributes:
-        samples: of each channel in a frame; 1 without channels.
-        labels: of the channels, (n,).
-        units: of the channels, (n,).
-        values: one sample after the other, (m, n).
-        plates: those that could be written.
-    """
-
-    samples: int
-    labels: tuple[str, ...]
-    units: tuple[str, ...]
-    values: NDArray[np.float32]
-    plates: tuple[PlateWords, ...]
+    samples: int  # of each channel in a frame; 1 without channels
+    labels: tuple[str, ...]  # of the channels, (n,)
+    units: tuple[str, ...]  # of the channels, (n,)
+    values: NDArray[np.float32]  # one sample after the other, (m, n)
+    plates: tuple[PlateWords, ...]  # those that could be written
 
 
 def pack_analog(markers: Markers, metres: float) -> AnalogWords:
@@ -58,7 +45,6 @@ def pack_analog(markers: Markers, metres: float) -> AnalogWords:
     a plate that measured nothing that is known.
 
     Args:
-        markers: the recording.
         metres: in the length unit of the file.
     """
     samples = _find_samples_per_frame(markers)

@@ -15,17 +15,11 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Encoding:
-    """How a kind of machine writes numbers.
+    """How a kind of machine writes numbers."""
 
-    Attributes:
-        name: of the machine.
-        byte_order: of the bytes in a number, as NumPy calls it.
-        words_swapped: whether the two words of a float change places.
-    """
-
-    name: str
-    byte_order: str
-    words_swapped: bool = False
+    name: str  # of the machine
+    byte_order: str  # of the bytes in a number, as NumPy calls it
+    words_swapped: bool = False  # whether the two words of a float change places
 
     def decode_integers(self, raw: bytes | NDArray[np.uint8]) -> NDArray[np.int16]:
         """Return 16-bit integers; the last axis of `raw` is one of bytes."""

@@ -41,22 +41,15 @@ METRES_IN_MOMENTS = {  # by the letters of a unit, in lower case: "N.mm" and "Nm
 
 
 class _PlateChannels(NamedTuple):
-    """What makes a wrench of channels.
+    """What makes a wrench of channels."""
 
-    Attributes:
-        type: of the plate, 1 to 4.
-        channels: which, from 0.
-        origin: ORIGIN, pointing up [m], (3,).
-        calibration: of type 4: what makes forces and moments of channels, (6, 6).
-        metres: in the length unit of moments and of centres of pressure.
-        baseline: first sample and the one after the last of those that make the zero; None if none.
-    """
-
-    type: int
-    channels: tuple[int, ...]
-    origin: tuple[float, float, float]
+    type: int  # of the plate, 1 to 4
+    channels: tuple[int, ...]  # which, from 0
+    origin: tuple[float, float, float]  # ORIGIN, pointing up [m], (3,)
+    # Of type 4: what makes forces and moments of channels, (6, 6)
     calibration: tuple[tuple[float, ...], ...] | None
-    metres: float
+    metres: float  # in the length unit of moments and of centres of pressure
+    # First sample and the one after the last of those that make the zero; None if none
     baseline: tuple[int, int] | None
 
 
@@ -66,8 +59,6 @@ def read_force_plates(
     """Return the plates of a file; what they measured is computed when somebody asks for it.
 
     Args:
-        parameters: what the file says about itself.
-        analog: its channels.
         rate: of the frames [Hz].
         metres: in the length unit of the file.
         notes: takes what is odd. Nothing about plates is a reason to refuse markers.

@@ -32,19 +32,12 @@ MAX_EMPTY_FRAMES = 1 << 24
 
 
 class DataLayout(NamedTuple):
-    """Where the frames of a file are.
+    """Where the frames of a file are."""
 
-    Attributes:
-        start: first byte of the first frame.
-        point_count: points in each frame.
-        analog_count: words in each frame after those of the points.
-        is_float: whether the words are floats.
-    """
-
-    start: int
-    point_count: int
-    analog_count: int
-    is_float: bool
+    start: int  # first byte of the first frame
+    point_count: int  # points in each frame
+    analog_count: int  # words in each frame after those of the points
+    is_float: bool  # whether the words are floats
 
     @property
     def frame_bytes(self) -> int:
@@ -57,30 +50,19 @@ class DataLayout(NamedTuple):
 
 
 class FrameRange(NamedTuple):
-    """The frames of a file.
+    """The frames of a file."""
 
-    Attributes:
-        layout: where they are.
-        total: how many of them.
-        first: number of the first one.
-        scale: factor of integers, and of residuals.
-    """
-
-    layout: DataLayout
-    total: int
-    first: int
-    scale: float
+    layout: DataLayout  # where they are
+    total: int  # how many of them
+    first: int  # number of the first one
+    scale: float  # factor of integers, and of residuals
 
 
 class Points(NamedTuple):
-    """Points of all frames.
+    """Points of all frames."""
 
-    Attributes:
-        values: in the unit of the file, (T, P, 3).
-        status_words: negative where a point is missing, else cameras and residual, (T, P).
-    """
-
-    values: Array
+    values: Array  # in the unit of the file, (T, P, 3)
+    # Negative where a point is missing, else cameras and residual, (T, P)
     status_words: NDArray[np.float32]
 
     @property
@@ -310,10 +292,7 @@ def read_points(
     """Return the points of the first `frames` frames, which the file must have.
 
     Args:
-        data: the file.
-        layout: where the frames are.
         frames: how many.
-        encoding: how numbers are written.
         scale: what integers are multiplied by.
     """
     shape = (frames, layout.point_count)

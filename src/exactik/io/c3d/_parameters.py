@@ -25,65 +25,37 @@ ELEMENT_BYTES = {-1: 1, 1: 1, 2: 2, 4: 4}  # [bytes] of text, bytes, integers, f
 
 @dataclass(frozen=True)
 class C3dHeader:
-    """The first block of a file.
+    """The first block of a file."""
 
-    Attributes:
-        encoding: how the file writes numbers.
-        parameter_start: first byte of the parameter section.
-        point_count: points in each frame.
-        analog_count: samples in each frame, of all channels.
-        first_frame: number of the first frame.
-        last_frame: number of the last frame.
-        scale: factor of integers; negative where the data are floats.
-        data_block: number of the first block of data; the first block of the file has number 1.
-        samples_per_frame: analog samples in each frame, of one channel.
-        rate: frames a second [Hz].
-        events: names and times [s].
-    """
-
-    encoding: Encoding
-    parameter_start: int
-    point_count: int
-    analog_count: int
-    first_frame: int
-    last_frame: int
-    scale: float
-    data_block: int
-    samples_per_frame: int
-    rate: float
-    events: tuple[tuple[str, float], ...]
+    encoding: Encoding  # how the file writes numbers
+    parameter_start: int  # first byte of the parameter section
+    point_count: int  # points in each frame
+    analog_count: int  # samples in each frame, of all channels
+    first_frame: int  # number of the first frame
+    last_frame: int  # number of the last frame
+    scale: float  # factor of integers; negative where the data are floats
+    data_block: int  # number of the first block of data; the first block of the file has number 1
+    samples_per_frame: int  # analog samples in each frame, of one channel
+    rate: float  # frames a second [Hz]
+    events: tuple[tuple[str, float], ...]  # names and times [s]
 
 
 class Parameter(NamedTuple):
-    """A named array of text or numbers.
+    """A named array of text or numbers."""
 
-    Attributes:
-        kind: −1 text, 1 bytes, 2 integers, 4 floats.
-        shape: first index fastest; of text, the first is the length of a string.
-        raw: the bytes of whole elements that are there.
-    """
-
-    kind: int
-    shape: tuple[int, ...]
-    raw: bytes
+    kind: int  # −1 text, 1 bytes, 2 integers, 4 floats
+    shape: tuple[int, ...]  # first index fastest; of text, the first is the length of a string
+    raw: bytes  # the bytes of whole elements that are there
 
 
 class _Record(NamedTuple):
-    """A group or a parameter as it stands in the section.
+    """A group or a parameter as it stands in the section."""
 
-    Attributes:
-        start: its first byte.
-        end: the byte after its contents.
-        ident: number of the group, negative for the group itself.
-        name: in upper case.
-        parameter: what it holds; None for a group.
-    """
-
-    start: int
-    end: int
-    ident: int
-    name: str
-    parameter: Parameter | None
+    start: int  # its first byte
+    end: int  # the byte after its contents
+    ident: int  # number of the group, negative for the group itself
+    name: str  # in upper case
+    parameter: Parameter | None  # what it holds; None for a group
 
 
 class Parameters:

@@ -70,8 +70,6 @@ def read_c3d(
     """Return the markers in a file.
 
     Args:
-        path: the file.
-        notes: takes what is odd about it.
         length_unit: in place of what the file says.
         rate: frames a second [Hz], in place of what the file says.
         zeros_are_missing: whether a marker exactly at (0, 0, 0) is taken for a missing one.

@@ -32,8 +32,6 @@ def write_c3d(
 
     Args:
         markers: what to write; coordinates keep 24 bits.
-        path: where.
-        length_unit: of the file.
     """
     path = os.fspath(path)
     unit, metres = require_named_unit(path, length_unit)

@@ -10,15 +10,3 @@ from exactik.io.conversion._convert import (
 )
 from exactik.io.conversion._convert_options import ConvertOptions
 from exactik.io.conversion._source import find_skeleton_beside, find_up_axis
-
-__all__ = [
-    "Conversion",
-    "ConvertOptions",
-    "choose_unit",
-    "convert",
-    "files_to_write",
-    "find_skeleton_beside",
-    "find_up_axis",
-    "target_suffixes",
-    "write_files",
-]

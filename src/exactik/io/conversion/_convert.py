@@ -194,7 +194,6 @@ def choose_unit(thing: Thing, target: Format, source: Format | None = None) -> U
     """Return the length unit to write in: that which the thing came in if it is of the same kind.
 
     Args:
-        thing: what is written.
         target: format of the file to write.
         source: format of the file that it is from.
 
@@ -297,7 +296,6 @@ def write_files(
     """Write a thing to its files, see `files_to_write`.
 
     Args:
-        thing: what to write.
         files: where; the skeleton of a motion that is kept apart goes to the second.
         unit: length unit; None where the writer decides.
         up: which axis is up.

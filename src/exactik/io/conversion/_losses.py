@@ -57,7 +57,6 @@ def find_losses(
     """Return what was lost in writing, a sentence each, and what a reader finds.
 
     Args:
-        thing: what was written.
         files: where; for .amc the .asf comes second.
         unit: length unit, for formats that do not state it.
         up: which axis is up, for a skeleton.

@@ -22,21 +22,13 @@ Unit = str | float | None
 
 @dataclass(frozen=True)
 class Source:
-    """What was found in a file.
+    """What was found in a file."""
 
-    Attributes:
-        format: of the file.
-        thing: what it holds.
-        up_axis: which axis is up, None if that is not known.
-        skeleton_path: file of the skeleton that was read as well, if any.
-        notes: what is odd about it, in the words of `convert`.
-    """
-
-    format: Format
-    thing: Thing
-    up_axis: str | None
-    skeleton_path: str | None
-    notes: tuple[Note, ...]
+    format: Format  # of the file
+    thing: Thing  # what it holds
+    up_axis: str | None  # which axis is up, None if that is not known
+    skeleton_path: str | None  # file of the skeleton that was read as well, if any
+    notes: tuple[Note, ...]  # what is odd about it, in the words of `convert`
 
 
 def read_source(path: str, content: Content, options: ConvertOptions) -> Source:

@@ -16,18 +16,3 @@ from exactik.io.gltf._read import (
 from exactik.io.gltf._surfaces import read_gltf_visuals
 from exactik.io.gltf._write import GlbBuilder, encode_posable_glb, write_glb, write_glb_skeleton
 from exactik.io.gltf._write_surfaces import make_bone_mesh, make_marker_mesh, make_octahedron
-
-__all__ = [
-    "GlbBuilder",
-    "encode_posable_glb",
-    "make_bone_mesh",
-    "make_marker_mesh",
-    "make_octahedron",
-    "read_gltf_content",
-    "read_gltf_motion",
-    "read_gltf_skeleton",
-    "read_gltf_up_axis",
-    "read_gltf_visuals",
-    "write_glb",
-    "write_glb_skeleton",
-]

@@ -35,39 +35,23 @@ ACCESSOR_TYPES = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3"}
 
 
 class AnimationCurve(NamedTuple):
-    """How one property of one node changes.
+    """How one property of one node changes."""
 
-    Attributes:
-        times: of the keys [s], (n,), increasing.
-        values: at the keys, (n, width); rotations are unit quaternions wxyz.
-        slopes: before and after each key [1/s], (n, 2, width), None unless cubic.
-        step: whether the value stays until the next key.
-        place: where it stands in the file.
-    """
-
-    times: Array
-    values: Array
-    slopes: Array | None
-    step: bool
-    place: str
+    times: Array  # of the keys [s], (n,), increasing
+    values: Array  # at the keys, (n, width); rotations are unit quaternions wxyz
+    slopes: Array | None  # before and after each key [1/s], (n, 2, width), None unless cubic
+    step: bool  # whether the value stays until the next key
+    place: str  # where it stands in the file
 
 
 class SampleTimes(NamedTuple):
-    """Evenly spaced frames.
+    """Evenly spaced frames."""
 
-    Attributes:
-        times: on the curves [s], (T,).
-        rate: [Hz].
-        first: number of the first frame.
-        tolerance: how far from a key a frame may be and still be meant to be on it [s].
-        present: which frames the file has, (T,).
-    """
-
-    times: Array
-    rate: float
-    first: int
-    tolerance: float
-    present: BoolArray
+    times: Array  # on the curves [s], (T,)
+    rate: float  # [Hz]
+    first: int  # number of the first frame
+    tolerance: float  # how far from a key a frame may be and still be meant to be on it [s]
+    present: BoolArray  # which frames the file has, (T,)
 
 
 def read_curves(

@@ -54,8 +54,6 @@ def read_gltf_skeleton(path: str, notes: Notes, length_unit: Unit = None) -> Ske
     """Return the skeleton in a .gltf or .glb file; its neutral pose is the rest pose of the nodes.
 
     Args:
-        path: the file; its buffers are in it or beside it.
-        notes: takes what is odd about it.
         length_unit: in place of the metre.
     """
     return _dress(read_figure(path, notes, length_unit), path, length_unit)
@@ -83,8 +81,6 @@ def read_gltf_motion(
     curves through the keys are sampled at that rate or 60 Hz.
 
     Args:
-        path: the file; its buffers are in it or beside it.
-        notes: takes what is odd about it.
         skeleton: the motion is given in its coordinates; bones are matched by name.
         length_unit: in place of the metre.
         rate: [Hz] at which to sample the curves.

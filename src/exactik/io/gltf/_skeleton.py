@@ -32,27 +32,17 @@ Curves = dict[tuple[int, str], AnimationCurve]
 
 
 class GltfFigure(NamedTuple):
-    """The contents of a file, with animations as curves.
+    """The contents of a file, with animations as curves."""
 
-    Attributes:
-        document: the file.
-        forest: its nodes.
-        animations: its animations.
-        curves: of each animation, by node and path; None for an animation that cannot be read.
-        bone_nodes: the nodes of the bones, in the order of the bones.
-        skeleton: the bones.
-        metres: in one unit of the file.
-        size: of the figure at rest [m].
-    """
-
-    document: Document
-    forest: NodeForest
-    animations: list[JsonObject]
+    document: Document  # the file
+    forest: NodeForest  # its nodes
+    animations: list[JsonObject]  # its animations
+    # Of each animation, by node and path; None for an animation that cannot be read
     curves: list[Curves | None]
-    bone_nodes: list[int]
-    skeleton: Skeleton
-    metres: float
-    size: float
+    bone_nodes: list[int]  # the nodes of the bones, in the order of the bones
+    skeleton: Skeleton  # the bones
+    metres: float  # in one unit of the file
+    size: float  # of the figure at rest [m]
 
 
 def read_figure(
@@ -64,8 +54,6 @@ def read_figure(
     """Return the figure in a file.
 
     Args:
-        path: the file.
-        notes: takes what is odd about it.
         length_unit: in place of the metre.
         required_animation: number or name of the animation that has to be sound, if any; a fault in
             another one is noted, and nothing moves in it.

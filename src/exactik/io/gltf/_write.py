@@ -49,8 +49,6 @@ def write_glb(
     Missing frames get no key: viewers interpolate them, and `load_motion` finds them missing.
 
     Args:
-        motion: what to write.
-        path: where.
         up_axis: "x", "y" or "z", in place of the motion's; a figure whose up axis is not known is
             written as it is.
         markers: whether to write the markers of the skeleton as well.

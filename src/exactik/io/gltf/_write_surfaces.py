@@ -59,10 +59,6 @@ def compute_normals(triangles: Array) -> Array:
 def make_bone_mesh(skeleton: Skeleton, pose: Pose) -> tuple[Array, Array, IntArray]:
     """Return the figure in one pose.
 
-    Args:
-        skeleton: the figure.
-        pose: where its bones are, one pose.
-
     Returns:
         Vertices [m] and normals, (n, 3), three in a row for a triangle, and the bone that carries
         each vertex, (n,).
@@ -125,8 +121,6 @@ def add_surfaces(
     """Add the visuals of a skeleton, whose bones are the nodes from 1 on.
 
     Args:
-        builder: what is being made.
-        visuals: of the skeleton's bones.
         keep_normals: whether to write the normals a second time, under a name of our own; the
             viewer's page computes others when it loads a file.
         skins_at_top: whether skinned meshes are roots, as they should be, for nodes above them have

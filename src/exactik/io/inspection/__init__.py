@@ -16,19 +16,3 @@ from exactik.io.inspection._markers import (
     describe_time,
     inspect_markers,
 )
-
-__all__ = [
-    "READABLE",
-    "BoneFacts",
-    "DofFacts",
-    "Facts",
-    "MarkerFacts",
-    "SkeletonFacts",
-    "describe_analog",
-    "describe_markers",
-    "describe_skeleton",
-    "describe_time",
-    "inspect_file",
-    "inspect_markers",
-    "measure_space",
-]

@@ -27,7 +27,6 @@ def inspect_file(
     """Return what is in a file and what is odd about it.
 
     Args:
-        path: any file that exactik reads.
         skeleton: file of the skeleton of a .amc, .mot or .sto. Without it an .asf beside an .amc is
             taken if only one can be meant; else only part is told.
         length_unit: in place of what the file says; without it the unit of a BVH file is guessed.

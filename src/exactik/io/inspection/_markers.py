@@ -39,9 +39,6 @@ def inspect_markers(path: str, form: Format, markers: Markers, notes: Sequence[N
     """Return the facts of markers.
 
     Args:
-        path: of the file.
-        form: its format.
-        markers: what it holds.
         notes: what was warned of on reading.
     """
     first = markers.first_frame

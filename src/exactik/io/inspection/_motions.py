@@ -39,9 +39,6 @@ def inspect_motion(
     """Return the facts of a motion.
 
     Args:
-        path: of the file.
-        form: its format.
-        motion: what it holds.
         notes: what was warned of on reading.
         skeleton_path: where the skeleton is from, if from another file.
     """
@@ -107,8 +104,6 @@ def inspect_coordinates(
     """Return the facts of a motion without its skeleton, which is read from another file if any.
 
     Args:
-        path: of the file.
-        form: its format.
         skeleton: file of the skeleton; without it the one beside the file, if only one can be
             meant.
         length_unit: in place of what the file says.

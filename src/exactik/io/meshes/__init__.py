@@ -17,15 +17,3 @@ from exactik.io.meshes._library import (
 )
 from exactik.io.meshes._parts import shade
 from exactik.io.meshes._paths import MeshFinder
-
-__all__ = [
-    "MAX_MESH_BYTES",
-    "MAX_TEXTURE_BYTES",
-    "MESH_SUFFIXES",
-    "MeshFinder",
-    "MeshLibrary",
-    "MeshPart",
-    "read_mesh_file",
-    "read_texture",
-    "shade",
-]

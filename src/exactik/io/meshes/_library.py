@@ -117,7 +117,6 @@ class MeshLibrary:
     """Collects visuals of a model.
 
     Attributes:
-        finder: of its files.
         visuals: added so far.
     """
 

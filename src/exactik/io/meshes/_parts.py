@@ -22,17 +22,11 @@ FREE_PAIRS, PAIRS_PER_CORNER = 100_000, 24
 
 @dataclass(frozen=True, eq=False)
 class MeshPart:
-    """A surface of one material.
+    """A surface of one material."""
 
-    Attributes:
-        mesh: in the unit of the file.
-        material: its look; None if the file says nothing.
-        T_file_mesh: where it is in the file, (4, 4).
-    """
-
-    mesh: Mesh
-    material: Material | None = None
-    T_file_mesh: Array = field(default_factory=lambda: np.eye(4))
+    mesh: Mesh  # in the unit of the file
+    material: Material | None = None  # its look; None if the file says nothing
+    T_file_mesh: Array = field(default_factory=lambda: np.eye(4))  # where it is in the file, (4, 4)
 
 
 def shade(vertices: NDArray[Any], faces: NDArray[Any], uv: NDArray[Any] | None = None) -> Mesh:

@@ -43,8 +43,6 @@ def read_triangles(
     """Return the surfaces in an STL or OBJ file, one for each material.
 
     Args:
-        path: of the file.
-        data: its bytes.
         open_beside: reads the MTL that it names.
         open_texture: reads the images that the MTL names.
     """

@@ -15,15 +15,3 @@ from exactik.io.native._npz import (
     write_npz_motion,
     write_npz_skeleton,
 )
-
-__all__ = [
-    "read_npz_content",
-    "read_npz_markers",
-    "read_npz_metadata",
-    "read_npz_motion",
-    "read_npz_skeleton",
-    "read_npz_up_axis",
-    "write_npz_markers",
-    "write_npz_motion",
-    "write_npz_skeleton",
-]

@@ -18,6 +18,7 @@ from exactik.io.native._skeleton_json import (
     skeleton_from_json,
     skeleton_to_json,
 )
+from exactik.io.tables import ColumnQuality
 from exactik.model import Skeleton
 from exactik.model.motion import Analog, ForcePlate, Markers, Motion, Series
 
@@ -39,8 +40,11 @@ def write_npz_skeleton(
     write_archive(path, contents, {})
 
 
-def write_npz_motion(motion: Motion, path: str) -> None:
-    """Write a motion and its skeleton."""
+def write_npz_motion(motion: Motion, path: str, quality: ColumnQuality | None = None) -> None:
+    """Write a motion and its skeleton, and what each of its dofs is worth, (T, nv), if it is known.
+
+    `numpy.load(path)["quality"]` has the codes.
+    """
     contents = {
         "kind": "motion",
         "skeleton": skeleton_to_json(motion.skeleton),
@@ -51,7 +55,12 @@ def write_npz_motion(motion: Motion, path: str) -> None:
         "metadata": _to_json(motion.metadata),
         "notes": motion.notes,
     }
-    write_archive(path, contents, {"q": motion.q})
+    arrays: dict[str, AnyArray] = {"q": motion.q}
+    if quality is not None:
+        codes = [quality.codes[name] for name in motion.skeleton.dof_names]
+        arrays["quality"] = np.array(codes, dtype=np.uint8).reshape(-1, len(motion)).T
+        contents["quality_words"] = quality.words
+    write_archive(path, contents, arrays)
 
 
 def write_npz_markers(markers: Markers, path: str) -> None:

@@ -30,28 +30,3 @@ from exactik.io.opensim._imu_setup import (
 )
 from exactik.io.opensim._model import describe_opensim_model, read_model
 from exactik.io.opensim._skeleton import build_skeleton, read_opensim_skeleton
-
-__all__ = [
-    "CoordinateTask",
-    "FramePlace",
-    "IkSetup",
-    "ImuSetup",
-    "OpenSimBody",
-    "OpenSimCoordinate",
-    "OpenSimCoupler",
-    "OpenSimJoint",
-    "OpenSimMarker",
-    "OpenSimModel",
-    "OrientationTable",
-    "TransformAxis",
-    "build_skeleton",
-    "describe_opensim_model",
-    "is_ik_setup",
-    "is_imu_setup",
-    "read_ik_setup",
-    "read_imu_setup",
-    "read_model",
-    "read_opensim_skeleton",
-    "read_opensim_visuals",
-    "read_orientations",
-]

@@ -20,15 +20,10 @@ BRACKETS = str.maketrans("()[]~,", "      ")  # that vectors of old files are wr
 
 
 class OpenSimDocument(NamedTuple):
-    """A file of OpenSim.
+    """A file of OpenSim."""
 
-    Attributes:
-        root: the object in it, such as <Model>.
-        version: as 20302, 30000 or 40500; 10500 for the files of before there were versions.
-    """
-
-    root: Element
-    version: int
+    root: Element  # the object in it, such as <Model>
+    version: int  # as 20302, 30000 or 40500; 10500 for the files of before there were versions
 
 
 def read_document(path: str, notes: Notes, *tags: str) -> OpenSimDocument:

@@ -28,20 +28,14 @@ VALUE_TYPES = ("default_value", "manual_value", "from_file")
 
 @dataclass(frozen=True)
 class CoordinateTask:
-    """A coordinate that should have a value.
+    """A coordinate that should have a value."""
 
-    Attributes:
-        name: of the coordinate.
-        weight: of its square error [1/rad² or 1/m²], against a mean of the markers' in m².
-        value_type: where the value is from: "default_value" of the model, "manual_value" of this
-            task, or "from_file".
-        value: of "manual_value" [rad or m].
-    """
-
-    name: str
-    weight: float
+    name: str  # of the coordinate
+    weight: float  # of its square error [1/rad² or 1/m²], against a mean of the markers' in m²
+    # Where the value is from: "default_value" of the model, "manual_value" of this task, or
+    # "from_file"
     value_type: str
-    value: float
+    value: float  # of "manual_value" [rad or m]
 
 
 def read_tasks(tool: Element, notes: Notes) -> tuple[dict[str, float], tuple[CoordinateTask, ...]]:
@@ -130,39 +124,24 @@ TOOL_TAGS = ("InverseKinematicsTool", "InverseKinemtaticsTool", "IKTool")
 
 @dataclass(frozen=True)
 class IkSetup:
-    """What an inverse kinematics tool is to do.
+    """What an inverse kinematics tool is to do."""
 
-    Attributes:
-        path: of the set-up file.
-        name: of the trial, with which the names of reports begin.
-        model_path: the .osim file.
-        marker_path: the .trc file.
-        coordinate_path: .mot or .sto with values of coordinates; None if there is none.
-        marker_weights: marker → weight of its square error, of the tasks that apply.
-        coordinate_tasks: those that apply.
-        time_range: first and last time [s]; infinite where the markers' end decides.
-        motion_path: .mot to write; None for none.
-        errors_path: .sto of marker errors to write; None for none.
-        locations_path: .sto of model markers to write; None for none.
-        constraint_weight: of constraints; infinite if they hold exactly.
-        accuracy: at which OpenSim would stop.
-        notes: what is odd about the file.
-    """
-
-    path: str
-    name: str
-    model_path: str
-    marker_path: str
-    coordinate_path: str | None
+    path: str  # of the set-up file
+    name: str  # of the trial, with which the names of reports begin
+    model_path: str  # the .osim file
+    marker_path: str  # the .trc file
+    coordinate_path: str | None  # .mot or .sto with values of coordinates; None if there is none
+    # Marker → weight of its square error, of the tasks that apply
     marker_weights: Mapping[str, float]
-    coordinate_tasks: tuple[CoordinateTask, ...]
+    coordinate_tasks: tuple[CoordinateTask, ...]  # those that apply
+    # First and last time [s]; infinite where the markers' end decides
     time_range: tuple[float, float]
-    motion_path: str | None
-    errors_path: str | None
-    locations_path: str | None
-    constraint_weight: float
-    accuracy: float
-    notes: tuple[Note, ...] = ()
+    motion_path: str | None  # .mot to write; None for none
+    errors_path: str | None  # .sto of marker errors to write; None for none
+    locations_path: str | None  # .sto of model markers to write; None for none
+    constraint_weight: float  # of constraints; infinite if they hold exactly
+    accuracy: float  # at which OpenSim would stop
+    notes: tuple[Note, ...] = ()  # what is odd about the file
 
 
 def is_ik_setup(path: str | os.PathLike[str]) -> bool:

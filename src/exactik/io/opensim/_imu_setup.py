@@ -33,46 +33,28 @@ TOOL_TAG = "IMUInverseKinematicsTool"
 
 
 class OrientationTable(NamedTuple):
-    """Orientations of sensors over time.
+    """Orientations of sensors over time."""
 
-    Attributes:
-        names: of the sensors, (n,).
-        rotations: R_world_sensor, (T, n, 3, 3); not a number where missing.
-        times: [s], (T,).
-    """
-
-    names: tuple[str, ...]
-    rotations: Array
-    times: Array
+    names: tuple[str, ...]  # of the sensors, (n,)
+    rotations: Array  # R_world_sensor, (T, n, 3, 3); not a number where missing
+    times: Array  # [s], (T,)
 
 
 @dataclass(frozen=True)
 class ImuSetup:
-    """What an inverse kinematics tool for inertial sensors is to do.
+    """What an inverse kinematics tool for inertial sensors is to do."""
 
-    Attributes:
-        path: of the set-up file.
-        name: of the trial.
-        model_path: the .osim file, with a frame for each sensor.
-        orientations_path: the .sto file of the sensors.
-        R_opensim_sensors: from the sensors' world to the model's, (3, 3).
-        weights: sensor → weight; 1 for those that are not in it.
-        time_range: first and last time [s]; infinite where the table's end decides.
-        motion_path: .mot to write.
-        errors_path: .sto of orientation errors to write; None for none.
-        notes: what is odd about the file.
-    """
-
-    path: str
-    name: str
-    model_path: str
-    orientations_path: str
-    R_opensim_sensors: Array
-    weights: Mapping[str, float]
+    path: str  # of the set-up file
+    name: str  # of the trial
+    model_path: str  # the .osim file, with a frame for each sensor
+    orientations_path: str  # the .sto file of the sensors
+    R_opensim_sensors: Array  # from the sensors' world to the model's, (3, 3)
+    weights: Mapping[str, float]  # sensor → weight; 1 for those that are not in it
+    # First and last time [s]; infinite where the table's end decides
     time_range: tuple[float, float]
-    motion_path: str
-    errors_path: str | None
-    notes: tuple[Note, ...] = ()
+    motion_path: str  # .mot to write
+    errors_path: str | None  # .sto of orientation errors to write; None for none
+    notes: tuple[Note, ...] = ()  # what is odd about the file
 
 
 def is_imu_setup(path: str | os.PathLike[str]) -> bool:

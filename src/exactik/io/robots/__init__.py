@@ -11,14 +11,3 @@ from exactik.io.robots._mjcf_masses import measure_mesh
 from exactik.io.robots._names import find_robot, list_robots
 from exactik.io.robots._read import read_robot, read_robot_skeleton
 from exactik.io.robots._robot import NO_LIMIT, JointPlace, Robot
-
-__all__ = [
-    "NO_LIMIT",
-    "JointPlace",
-    "Robot",
-    "find_robot",
-    "list_robots",
-    "measure_mesh",
-    "read_robot",
-    "read_robot_skeleton",
-]

@@ -43,7 +43,6 @@ def read_mjcf(root: Element, metres: float, floating: bool | None) -> Robot:
     """Return the robot that the element <mujoco> describes; files it includes are read too.
 
     Args:
-        root: the element <mujoco>.
         metres: length of the file's unit [m].
         floating: None keeps free joints; True as well, and lets the bodies directly in the world
             move freely if there are none; False leaves them out.
@@ -166,8 +165,6 @@ def find_home(
     origin of the world; others have None. A warning if the numbers of a key do not fit the joints.
 
     Args:
-        root: the element <mujoco>.
-        bodies: all of them.
         floating: as for `read_mjcf`.
         metres: length of the file's unit [m].
     """

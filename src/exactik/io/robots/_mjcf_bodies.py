@@ -29,71 +29,44 @@ GENERATOR_TAGS = ("replicate", "attach", "composite", "flexcomp")
 
 @dataclass(frozen=True)
 class BodyJoint:
-    """One joint of a body, in the body's frame, in radians and in the file's unit of length.
+    """One joint of a body, in the body's frame, in radians and in the file's unit of length."""
 
-    Attributes:
-        element: with its defaults filled in.
-        name: may be empty.
-        kind: "hinge", "slide", "ball" or "free".
-        anchor: the point that a hinge or ball leaves in place, (3,).
-        axis: unit vector, (3,).
-        limits: lower and upper.
-        ref: the coordinate in the pose that the file describes.
-        limited_ball: whether the angle of a ball is limited.
-    """
-
-    element: Element
-    name: str
-    kind: str
+    element: Element  # with its defaults filled in
+    name: str  # may be empty
+    kind: str  # "hinge", "slide", "ball" or "free"
+    # The point that a hinge or ball leaves in place, (3,)
     anchor: Array = field(default_factory=lambda: np.zeros(3))
-    axis: Array = field(default_factory=lambda: np.zeros(3))
-    limits: tuple[float, float] = FREE_LIMITS
-    ref: float = 0.0
-    limited_ball: bool = False
+    axis: Array = field(default_factory=lambda: np.zeros(3))  # unit vector, (3,)
+    limits: tuple[float, float] = FREE_LIMITS  # lower and upper
+    ref: float = 0.0  # the coordinate in the pose that the file describes
+    limited_ball: bool = False  # whether the angle of a ball is limited
 
 
 @dataclass
 class MjcfBody:
-    """One body.
+    """One body."""
 
-    Attributes:
-        element: that describes it.
-        name: may be empty until all bodies are known.
-        parent: None for the world.
-        p_parent_body: [unit of the file], (3,).
-        R_parent_body: (3, 3).
-        joints: in the order of the file.
-        geoms: likewise, each without its defaults and with where it stands.
-        mass: as <inertial> states it: mass [kg] and its centre [unit of the file]; None if the body
-            has none.
-        has_replicas: whether a <replicate> makes geoms of it that are not among these.
-    """
-
-    element: Element
-    name: str
-    parent: MjcfBody | None
-    p_parent_body: Array
-    R_parent_body: Array
-    joints: list[BodyJoint] = field(default_factory=list)
+    element: Element  # that describes it
+    name: str  # may be empty until all bodies are known
+    parent: MjcfBody | None  # None for the world
+    p_parent_body: Array  # [unit of the file], (3,)
+    R_parent_body: Array  # (3, 3)
+    joints: list[BodyJoint] = field(default_factory=list)  # in the order of the file
+    # Likewise, each without its defaults and with where it stands
     geoms: list[tuple[Element, Scope]] = field(default_factory=list)
+    # As <inertial> states it: mass [kg] and its centre [unit of the file]; None if the body has
+    # none
     mass: tuple[float, Array] | None = None
-    has_replicas: bool = False
+    has_replicas: bool = False  # whether a <replicate> makes geoms of it that are not among these
 
 
 class Scope(NamedTuple):
-    """What holds for the children of a body or frame.
+    """What holds for the children of a body or frame."""
 
-    Attributes:
-        body: they belong to; None for the world.
-        p_body_frame: origin of the frame that they are given in [unit of the file], (3,).
-        R_body_frame: its rotation, (3, 3).
-        default_class: of their joints and geoms, None for "main".
-    """
-
-    body: MjcfBody | None
-    p_body_frame: Array
-    R_body_frame: Array
-    default_class: str | None
+    body: MjcfBody | None  # they belong to; None for the world
+    p_body_frame: Array  # origin of the frame that they are given in [unit of the file], (3,)
+    R_body_frame: Array  # its rotation, (3, 3)
+    default_class: str | None  # of their joints and geoms, None for "main"
 
 
 class MjcfModel:

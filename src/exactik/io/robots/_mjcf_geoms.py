@@ -31,23 +31,14 @@ MESH_FOLDERS, TEXTURE_FOLDERS = ("meshdir", "assetdir"), ("texturedir", "assetdi
 
 @dataclass(frozen=True)
 class GeomShape:
-    """A geom with its defaults filled in.
+    """A geom with its defaults filled in."""
 
-    Attributes:
-        element: with its defaults.
-        kind: MuJoCo's word, such as "box" or "mesh".
-        mesh: name of the mesh asset, empty for none; a shape of another kind is fitted to it.
-        size: half lengths [unit of the file], three of them, 0 where it has fewer.
-        p_body_geom: [unit of the file], (3,).
-        R_body_geom: (3, 3).
-    """
-
-    element: Element
-    kind: str
-    mesh: str
-    size: tuple[float, ...]
-    p_body_geom: Array
-    R_body_geom: Array
+    element: Element  # with its defaults
+    kind: str  # MuJoCo's word, such as "box" or "mesh"
+    mesh: str  # name of the mesh asset, empty for none; a shape of another kind is fitted to it
+    size: tuple[float, ...]  # half lengths [unit of the file], three of them, 0 where it has fewer
+    p_body_geom: Array  # [unit of the file], (3,)
+    R_body_geom: Array  # (3, 3)
 
 
 def read_shape(model: MjcfModel, geom: Element, scope: Scope) -> GeomShape:
@@ -77,16 +68,11 @@ def read_shape(model: MjcfModel, geom: Element, scope: Scope) -> GeomShape:
 
 @dataclass(frozen=True)
 class MeshAsset:
-    """A <mesh> of the assets.
+    """A <mesh> of the assets."""
 
-    Attributes:
-        element: with its defaults.
-        file: as the model names it, empty for none.
-        T_geom_file: map of the file's numbers into the geom: reference pose, then scale, (4, 4).
-    """
-
-    element: Element
-    file: str
+    element: Element  # with its defaults
+    file: str  # as the model names it, empty for none
+    # Map of the file's numbers into the geom: reference pose, then scale, (4, 4)
     T_geom_file: Array
 
 
@@ -129,7 +115,6 @@ def read_mjcf_visuals(root: Element, metres: float) -> Visuals:
     """Return the visuals of the bodies of <mujoco>; those that cannot be had are noted.
 
     Args:
-        root: the element <mujoco>.
         metres: length of the file's unit [m].
     """
     model = MjcfModel(root)

@@ -50,19 +50,13 @@ Measure = tuple[float, Array]  # volume or area, and centre
 
 @dataclass(frozen=True)
 class MassSettings:
-    """What <compiler> says of masses.
+    """What <compiler> says of masses."""
 
-    Attributes:
-        from_geom: "auto" where <inertial> counts if it is there, "true" for geoms alone, "false".
-        groups: first and last group of the geoms that count.
-        smallest: the least mass of a body [kg].
-        total: of all bodies [kg]; not positive for what comes out.
-    """
-
+    # "auto" where <inertial> counts if it is there, "true" for geoms alone, "false"
     from_geom: str = "auto"
-    groups: tuple[float, ...] = MASS_GROUPS
-    smallest: float = 0.0
-    total: float = -1.0
+    groups: tuple[float, ...] = MASS_GROUPS  # first and last group of the geoms that count
+    smallest: float = 0.0  # the least mass of a body [kg]
+    total: float = -1.0  # of all bodies [kg]; not positive for what comes out
 
 
 def read_mass_settings(root: Element) -> MassSettings:
@@ -84,7 +78,6 @@ def find_masses(model: MjcfModel, metres: float) -> dict[str, BoneMass] | LazyMa
     """Return the masses of bodies; to be worked out later where meshes are needed.
 
     Args:
-        model: what the file says.
         metres: length of the file's unit [m].
     """
     try:

@@ -31,17 +31,11 @@ MIN_LENGTH = 1e-10  # a shorter vector gives no direction; near MuJoCo's thresho
 
 @dataclass(frozen=True)
 class Compiler:
-    """The element <compiler>: how the numbers of a file are meant.
+    """The element <compiler>: how the numbers of a file are meant."""
 
-    Attributes:
-        angle_unit: the file's unit of angle [rad].
-        eulerseq: three axes; small letters rotate about moving axes, capitals about fixed ones.
-        autolimits: whether a range alone makes a limit.
-    """
-
-    angle_unit: float
-    eulerseq: str
-    autolimits: bool
+    angle_unit: float  # the file's unit of angle [rad]
+    eulerseq: str  # three axes; small letters rotate about moving axes, capitals about fixed ones
+    autolimits: bool  # whether a range alone makes a limit
 
     def read_orientation(self, element: Element) -> Array:
         """Return the rotation that an element states in one of five ways, (3, 3)."""
@@ -117,7 +111,6 @@ class DefaultClasses:
         """Return the element with the attributes of its class filled in.
 
         Args:
-            element: as the file has it.
             inherited: the class in force around it, used if it names none.
             kind: the tag of its defaults, if it is not the element's.
         """

@@ -53,15 +53,11 @@ class JointPlace(NamedTuple):
 
 @dataclass(frozen=True)
 class Robot:
-    """A robot as read from a file.
+    """A robot as read from a file."""
 
-    Attributes:
-        skeleton: its bones, one for each link or body.
-        joints: name in the file → place, for the joints that move and follow no other, in the order
-            of their dofs.
-    """
-
-    skeleton: Skeleton
+    skeleton: Skeleton  # its bones, one for each link or body
+    # Name in the file → place, for the joints that move and follow no other, in the order of their
+    # dofs
     joints: dict[str, JointPlace]
 
 
@@ -96,8 +92,6 @@ class RobotBuilder:
         """Add a bone.
 
         Args:
-            element: the part of the file that describes it.
-            name: of the bone.
             joint_name: name in the file of the joint that moves it, empty if it has none.
             options: the other arguments of `Bone`.
         """

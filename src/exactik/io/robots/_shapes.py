@@ -191,7 +191,6 @@ def read_robot_shapes(path: str, metres: float) -> Shapes:
     """Return what a robot collides with.
 
     Args:
-        path: of a URDF or an MJCF.
         metres: length of the file's unit [m].
     """
     from exactik.io._xml import read_xml

@@ -38,7 +38,6 @@ def read_urdf(root: Element, metres: float, floating: bool | None) -> Robot:
     """Return the robot that the element <robot> describes.
 
     Args:
-        root: the element <robot>.
         metres: length of the file's unit [m].
         floating: whether the root link moves freely.
     """

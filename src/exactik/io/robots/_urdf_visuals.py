@@ -24,7 +24,6 @@ def read_urdf_visuals(root: Element, metres: float) -> Visuals:
     """Return the visuals of the links of <robot>; those that cannot be had are noted.
 
     Args:
-        root: the element <robot>.
         metres: length of the file's unit [m].
     """
     library = MeshLibrary(MeshFinder(root.path))

@@ -12,18 +12,3 @@ from exactik.io.smpl._read import (
     read_npz_motion,
     read_npz_up_axis,
 )
-
-__all__ = [
-    "FAMILY",
-    "SMPL",
-    "SMPL_H",
-    "SMPL_X",
-    "STATURE",
-    "SmplModel",
-    "make_smpl_skeleton",
-    "place_average_joints",
-    "read_npz_content",
-    "read_npz_motion",
-    "read_npz_up_axis",
-    "read_smpl_model",
-]

@@ -26,23 +26,14 @@ WHAT = "a model of the SMPL family; expected an .npz with v_template, shapedirs 
 
 @dataclass(frozen=True, eq=False)
 class SmplModel:
-    """What of a model file is read.
+    """What of a model file is read."""
 
-    Attributes:
-        joints: names and parents.
-        template: vertices of the mean shape [m], (n, 3).
-        shape_directions: (n, 3, k) for k numbers of shape [m].
-        regressor: (n_joints, n).
-        weights: of the joints on each vertex, (n, n_joints).
-        faces: (m, 3).
-    """
-
-    joints: Joints
-    template: Array
-    shape_directions: Array
-    regressor: Array
-    weights: Array
-    faces: IntArray
+    joints: Joints  # names and parents
+    template: Array  # vertices of the mean shape [m], (n, 3)
+    shape_directions: Array  # (n, 3, k) for k numbers of shape [m]
+    regressor: Array  # (n_joints, n)
+    weights: Array  # of the joints on each vertex, (n, n_joints)
+    faces: IntArray  # (m, 3)
 
     def shape_vertices(self, betas: Array) -> Array:
         """Return the vertices at rest of a shape [m], (n, 3); numbers beyond the model's go."""

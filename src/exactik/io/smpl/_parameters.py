@@ -38,21 +38,14 @@ DEFAULT_RATE = 30.0  # [Hz] of what estimators make of videos, which seldom say 
 
 @dataclass(frozen=True, eq=False)
 class SmplParameters:
-    """How a body of the SMPL family moves.
+    """How a body of the SMPL family moves."""
 
-    Attributes:
-        rotations: rotation vectors of the joints in their parents' frames [rad], (T, n_joints, 3).
-        places: of the pelvis from where it is at rest [m], (T, 3).
-        betas: shape, (k,).
-        rate: frames a second [Hz]; None if the file does not say.
-        up_axis: "x", "y" or "z" of the world; None if that cannot be told.
-    """
-
+    # Rotation vectors of the joints in their parents' frames [rad], (T, n_joints, 3)
     rotations: Array
-    places: Array
-    betas: Array
-    rate: float | None
-    up_axis: str | None
+    places: Array  # of the pelvis from where it is at rest [m], (T, 3)
+    betas: Array  # shape, (k,)
+    rate: float | None  # frames a second [Hz]; None if the file does not say
+    up_axis: str | None  # "x", "y" or "z" of the world; None if that cannot be told
 
 
 def is_smpl(file: NpzFile) -> bool:

@@ -48,8 +48,6 @@ def read_npz_motion(
     """Return the motion of an .npz file, ours or one of the SMPL family.
 
     Args:
-        path: of the file.
-        notes: of the file.
         skeleton: whose motion it is, for ours; others have bones of their own.
         rate: frames a second [Hz], in place of what the file says.
         smpl_model: file of the model that the parameters are of; average bones without it.

@@ -7,6 +7,7 @@ rates and names that contradict the rows are noted.
 
 from exactik.io.tables._cells import estimate_rate, split_storage
 from exactik.io.tables._columns import (
+    ColumnQuality,
     CoordinateColumn,
     compute_column,
     list_coordinate_columns,
@@ -15,6 +16,7 @@ from exactik.io.tables._csv import write_csv, write_csv_markers, write_csv_motio
 from exactik.io.tables._mot import (
     CoordinateTable,
     outline_mot,
+    quality_path,
     read_mot,
     read_mot_motion,
     write_mot,
@@ -22,24 +24,3 @@ from exactik.io.tables._mot import (
 )
 from exactik.io.tables._trc import read_timed_trc, read_trc, write_trc
 from exactik.io.tables._tsv import read_tsv
-
-__all__ = [
-    "CoordinateColumn",
-    "CoordinateTable",
-    "compute_column",
-    "estimate_rate",
-    "list_coordinate_columns",
-    "outline_mot",
-    "read_mot",
-    "read_mot_motion",
-    "read_timed_trc",
-    "read_trc",
-    "read_tsv",
-    "split_storage",
-    "write_csv",
-    "write_csv_markers",
-    "write_csv_motion",
-    "write_mot",
-    "write_storage",
-    "write_trc",
-]

@@ -8,10 +8,11 @@ have names of their own that are unique in the model, and programs know them by 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from exactik._registry import find
 from exactik.errors import UsageError
@@ -27,17 +28,34 @@ AngleColumns = Literal["clinical", "joints", "both"]
 
 
 class Column(NamedTuple):
-    """One number of every frame.
+    """One number of every frame."""
 
-    Attributes:
-        name: without unit.
-        unit: "deg", "rad", "m", or empty for a part of a quaternion.
-        values: (T,).
-    """
+    name: str  # without unit
+    unit: str  # "deg", "rad", "m", or empty for a part of a quaternion
+    values: Array  # (T,)
 
-    name: str
-    unit: str
-    values: Array
+
+class ColumnQuality(NamedTuple):
+    """What the values of columns are worth."""
+
+    codes: Mapping[str, NDArray[np.uint8]]  # by the name of a column, else of its bone, (T,)
+    words: tuple[str, ...]  # of the codes
+    blank: tuple[int, ...] = ()  # codes of values that are left out
+
+    def find(self, column: Column) -> NDArray[np.uint8]:
+        """Return the codes of a column, (T,)."""
+        bone = column.name.rpartition(".")[0]
+        known = self.codes.get(column.name, self.codes.get(bone))
+        return np.zeros(len(column.values), dtype=np.uint8) if known is None else known
+
+    def leave_out(self, columns: Sequence[Column]) -> list[Column]:
+        """Return columns without what is left out."""
+        return [
+            column._replace(
+                values=np.where(np.isin(self.find(column), self.blank), np.nan, column.values)
+            )
+            for column in columns
+        ]
 
 
 def list_clinical_columns(motion: Motion, angles: AngleColumns) -> list[Column]:
@@ -59,19 +77,12 @@ def list_clinical_columns(motion: Motion, angles: AngleColumns) -> list[Column]:
 
 
 class CoordinateColumn(NamedTuple):
-    """A coordinate of a skeleton as a column of a table.
+    """A coordinate of a skeleton as a column of a table."""
 
-    Attributes:
-        name: of the column, that of the dof or of the coordinate alone.
-        dof: name of the dof, "bone.dof".
-        q_index: of the coordinate in q; −1 for a dof that follows another.
-        is_angle: whether it is in radians, and in degrees where a table is.
-    """
-
-    name: str
-    dof: str
-    q_index: int
-    is_angle: bool
+    name: str  # of the column, that of the dof or of the coordinate alone
+    dof: str  # name of the dof, "bone.dof"
+    q_index: int  # of the coordinate in q; −1 for a dof that follows another
+    is_angle: bool  # whether it is in radians, and in degrees where a table is
 
 
 def list_coordinate_columns(skeleton: Skeleton) -> list[CoordinateColumn]:

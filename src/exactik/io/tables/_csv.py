@@ -7,11 +7,17 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from exactik.errors import UsageError
 from exactik.io._files import open_atomic
 from exactik.io._units import require_named_unit
-from exactik.io.tables._columns import AngleColumns, Column, list_clinical_columns
+from exactik.io.tables._columns import (
+    AngleColumns,
+    Column,
+    ColumnQuality,
+    list_clinical_columns,
+)
 from exactik.model import Skeleton
 from exactik.model.motion import Markers, Motion
 from exactik.spatial import exp_rotation, log_rotation, wxyz_from_matrix
@@ -34,16 +40,16 @@ def write_csv_motion(
     path: str,
     angles: AngleColumns = "both",
     rotations: RotationColumns = "coordinates",
+    quality: ColumnQuality | None = None,
 ) -> None:
     """Write frame, time [s], joint angles and coordinates.
 
     Args:
-        motion: what to write.
-        path: where.
         angles: "clinical" for the joint angles of docs/angles.md [degrees], "joints" for every
             coordinate [rad or m, quaternions as w, x, y, z], "both" for both, in this order; of a
             figure that is no body both are coordinates alone.
         rotations: of the joints, see `RotationColumns`; shifts are written in any case.
+        quality: what the values are worth: a column of words behind them for each.
     """
     columns = list_clinical_columns(motion, angles)
     if angles != "clinical":
@@ -51,17 +57,34 @@ def write_csv_motion(
         if rotations != "coordinates":
             columns += _list_rotations(motion, rotations)
     names = [f"{c.name} [{c.unit}]" if c.unit != "" else c.name for c in columns]
+    words = np.empty((len(motion), 0), dtype=str)
+    if quality is not None:
+        names += [f"{c.name} quality" for c in columns]
+        codes = np.array([quality.find(c) for c in columns]).reshape(len(columns), len(motion))
+        words = np.array(quality.words)[codes.T]
+        columns = quality.leave_out(columns)
     rows = np.stack([c.values for c in columns], axis=1) if columns else np.empty((len(motion), 0))
-    write_csv(path, names, rows, motion.times, motion.first_frame)
+    write_csv(path, names, rows, motion.times, motion.first_frame, words)
 
 
-def write_csv(path: str, names: Sequence[str], rows: Array, times: Array, first_frame: int) -> None:
-    """Write frame, time [s] and columns of numbers, (T, n), with these names; NaN is left empty."""
+def write_csv(
+    path: str,
+    names: Sequence[str],
+    rows: Array,
+    times: Array,
+    first_frame: int,
+    words: NDArray[np.str_] | None = None,
+) -> None:
+    """Write frame, time [s] and columns of numbers, (T, n), with these names; NaN is left empty.
+
+    Columns of words, (T, m), come last.
+    """
     with open_atomic(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["frame", "time [s]", *names])
         for t, row in enumerate(rows.tolist()):
             cells = ["" if x != x else repr(x) for x in row]
+            cells += [] if words is None else words[t].tolist()
             writer.writerow([first_frame + t, f"{times[t]:.9g}", *cells])
 
 
@@ -83,7 +106,6 @@ def _list_rotations(motion: Motion, rotations: RotationColumns) -> list[Column]:
     """Return what each joint turns its bone by, against its place at rest in the parent.
 
     Args:
-        motion: whose joints they are.
         rotations: "wxyz": unit quaternions, "bone.w" to "bone.z", continuous in sign;
             "swing-twist": "bone.twist" about the bone's long axis (towards its first child) and
             before it "bone.swing_x" to "bone.swing_z", a rotation vector across that axis [rad].

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from exactik.io.tables._cells import compare_count, estimate_rate, parse_row, sp
 from exactik.io.tables._columns import (
     AngleColumns,
     Column,
+    ColumnQuality,
     compute_column,
     list_clinical_columns,
     list_coordinate_columns,
@@ -132,6 +134,14 @@ def read_mot_motion(
         if column.q_index >= 0:  # one that follows another has its value from that
             scale = np.pi / 180.0 if table.in_degrees and column.is_angle else 1.0
             q[:, column.q_index] = table.values[:, number] * scale
+    # What nothing determined has no number: a figure needs one, and where it stands none is known.
+    rest, is_root = skeleton.neutral(), np.zeros(skeleton.nq, dtype=bool)
+    is_root[skeleton.plain_q[(skeleton.dof_bones == 0) & (skeleton.plain_q >= 0)]] = True
+    is_empty = np.isnan(q) & ~is_root
+    if is_empty.any():
+        q = np.where(is_empty, rest, q)
+        count = int(is_empty.any(axis=1).sum())
+        notes.remark(f"{count} frames lack values, which are taken from the pose at rest")
     # Joint angles are what we write beside the coordinates; the pose does not need them.
     others = {name for number, name in enumerate(table.names) if number not in matches}
     unmatched = [name for name in table.names if name in others - find("ANGLE_NAMES")]
@@ -143,7 +153,11 @@ def read_mot_motion(
 
 
 def write_mot(
-    motion: Motion, path: str, in_degrees: bool = True, angles: AngleColumns = "both"
+    motion: Motion,
+    path: str,
+    in_degrees: bool = True,
+    angles: AngleColumns = "both",
+    quality: ColumnQuality | None = None,
 ) -> None:
     """Write joint angles and the coordinates of all dofs, a column each.
 
@@ -154,6 +168,7 @@ def write_mot(
         angles: "clinical" for the joint angles of docs/angles.md, "joints" for the coordinates, by
             which the motion can be read again, "both" for both, in this order, unless names of
             coordinates are those of joint angles. Quaternions have no such columns.
+        quality: what the values are worth: codes go to a table of their own, see `quality_path`.
     """
     columns = list_clinical_columns(motion, angles)
     if angles != "clinical":
@@ -164,6 +179,12 @@ def write_mot(
         is_apart = all(column.name not in taken for column in columns)
         columns = [*(columns if is_apart else ()), *coordinates]
     names = [column.name for column in columns]
+    if quality is not None:
+        codes = np.array([quality.find(c) for c in columns], dtype=float)
+        title = f"Quality: {', '.join(f'{k} {word}' for k, word in enumerate(quality.words))}"
+        codes = codes.reshape(len(columns), len(motion)).T
+        write_storage(quality_path(path), title, motion.times, names, codes)
+        columns = quality.leave_out(columns)
     convert = {"rad": np.degrees} if in_degrees else {"deg": np.radians}
     rows = np.empty((len(motion), len(columns)))
     for k, column in enumerate(columns):
@@ -174,6 +195,11 @@ def write_mot(
         file.write("\n" + "\t".join(("time", *names)) + "\n")
         for time, row in zip(motion.times.tolist(), rows.tolist(), strict=True):
             file.write("\t".join(f"{x:.12g}" for x in (time, *row)) + "\n")
+
+
+def quality_path(path: str) -> str:
+    """Return the name of the table of qualities beside a motion: walk-quality.mot for walk.mot."""
+    return str(Path(path).with_stem(f"{Path(path).stem}-quality"))
 
 
 def _list_coordinates(motion: Motion, path: str) -> list[Column]:

@@ -14,8 +14,16 @@ import numpy as np
 from exactik.compile import jit
 from exactik.kernels.calculus import sweeps
 from exactik.kernels.calculus.evaluate import sweep_driven_tree
+from exactik.kernels.calculus.pair_rows import write_pair_rows
 from exactik.kernels.calculus.workspace import SLOPE, update_kinematics
 from exactik.kernels.goals.coordinates import add_coordinate_curvature, write_coordinate_rows
+from exactik.kernels.goals.pairs import (
+    add_pair_sums,
+    is_pair,
+    place_in_world,
+    turn_rows,
+    write_term_residual,
+)
 from exactik.kernels.goals.sums import EXACT, SUMS_SIZE, clear_sums, sum_subtrees
 from exactik.kernels.goals.terms import (
     add_local_model,
@@ -59,13 +67,24 @@ def write_residual_and_jacobian(tree, goals, q, work, r, J):
     for i in range(3):
         work.f[i] = 0.0
     for m in range(goals.terms.kind.shape[0]):
-        row = np.int64(goals.terms.row[m])
-        local_residual(goals.terms, m, work.R, work.p, work.shift, work.e, work.r)
-        local_derivatives(
-            goals.terms, m, work.R, work.shift, work.e, work.r, work.f, work.D, work.X
-        )
-        frame, slope = np.int64(goals.terms.frame[m]), work.joint_dofs[SLOPE]
-        write_jacobian_rows(tree, goals.free, slope, work.S, frame, work.e, work.D, row, J)
+        row, frame = np.int64(goals.terms.row[m]), np.int64(goals.terms.frame[m])
+        slope, D = work.joint_dofs[SLOPE], work.D
+        if is_pair(goals.terms, m):
+            terms = place_in_world(goals.terms, m, work)
+            local_residual(terms, m, work.R, work.p, work.no_shift, work.e, work.r)
+            local_derivatives(terms, m, work.R, work.no_shift, work.e, work.r, work.f, D, work.X)
+            turn_rows(work.pair_axes, m, D)
+            write_jacobian_rows(tree, goals.free, slope, work.S, frame, work.e, D, row, J)
+            for i in range(3):  # what moves B moves A the other way, as B sees it
+                for j in range(6):
+                    D[i, j] = -D[i, j]
+            frame = np.int64(goals.terms.other[m])
+            write_jacobian_rows(tree, goals.free, slope, work.S, frame, work.e, D, row, J)
+            write_term_residual(goals.terms, m, work)
+        else:
+            local_residual(goals.terms, m, work.R, work.p, work.shift, work.e, work.r)
+            local_derivatives(goals.terms, m, work.R, work.shift, work.e, work.r, work.f, D, work.X)
+            write_jacobian_rows(tree, goals.free, slope, work.S, frame, work.e, D, row, J)
         for i in range(3):
             r[row + i] = work.r[i]
     write_coordinate_rows(tree, goals.coordinates, q, goals.free, r, J, work.D, work.X)
@@ -81,18 +100,36 @@ def begin_residual_curvature(goals, force, work):
     clear_sums(work.sums, SUMS_SIZE)
     f, D = work.f, work.D
     for m in range(goals.terms.kind.shape[0]):
-        row = np.int64(goals.terms.row[m])
-        local_residual(goals.terms, m, work.R, work.p, work.shift, work.e, work.r)
-        for i in range(3):
-            f[i] = force[row + i]
-        local_derivatives(goals.terms, m, work.R, work.shift, work.e, work.r, f, D, work.X)
-        local_wrench(D, f, work.h)
-        add_local_model(np.int64(goals.terms.frame[m]), work.e, work.h, work.X, EXACT, work.sums)
+        row, frame = np.int64(goals.terms.row[m]), np.int64(goals.terms.frame[m])
+        if is_pair(goals.terms, m):
+            terms = place_in_world(goals.terms, m, work)
+            local_residual(terms, m, work.R, work.p, work.no_shift, work.e, work.r)
+            Q = work.pair_axes
+            for i in range(3):
+                f[i] = Q[m, i, 0] * force[row] + Q[m, i, 1] * force[row + 1]
+                f[i] += Q[m, i, 2] * force[row + 2]
+            local_derivatives(terms, m, work.R, work.no_shift, work.e, work.r, f, D, work.X)
+            local_wrench(D, f, work.h)
+            for c in range(SUMS_SIZE):
+                work.pair_sums[m, c] = 0.0
+            add_local_model(m, work.e, work.h, work.X, EXACT, work.pair_sums)
+            other, meeting = np.int64(goals.terms.other[m]), np.int64(goals.meeting[m])
+            add_pair_sums(frame, other, meeting, m, SUMS_SIZE, work.pair_sums, work.sums)
+        else:
+            local_residual(goals.terms, m, work.R, work.p, work.shift, work.e, work.r)
+            for i in range(3):
+                f[i] = force[row + i]
+            local_derivatives(goals.terms, m, work.R, work.shift, work.e, work.r, f, D, work.X)
+            local_wrench(D, f, work.h)
+            add_local_model(frame, work.e, work.h, work.X, EXACT, work.sums)
 
 
 @jit
 def finish_residual_curvature(tree, goals, q, force, work):
-    """Run the sweep over the sums of `begin_residual_curvature`: work.H = Σ force·∂²r/∂v²."""
+    """Run the sweep over the sums of `begin_residual_curvature`: H = Σ force·∂²r/∂v².
+
+    By the rows of `Goals.pattern`; those of goals between bodies are in work.pair_H.
+    """
     if tree.driven.shape[0] != 0:
         sweep_driven_tree(tree, goals.free, np.int64(EXACT), work)
     else:
@@ -101,3 +138,5 @@ def finish_residual_curvature(tree, goals, q, force, work):
             tree, q, work.R, work.p, work.S, work.sums, goals.free, EXACT, work.path, work.H
         )
     add_coordinate_curvature(tree, goals.coordinates, q, force, goals.free, work.H, work.D, work.X)
+    if goals.pair_terms.shape[0] != 0:
+        write_pair_rows(tree, goals, np.int64(EXACT), work)

@@ -10,6 +10,7 @@ import numpy as np
 
 from exactik.compile import jit, jit_forceinline
 from exactik.kernels.calculus.joint_blocks import multiply_joint_blocks
+from exactik.kernels.calculus.pair_rows import write_pair_rows
 from exactik.kernels.calculus.sweeps import sweep_gradient, sweep_hessian, sweep_joint_blocks
 from exactik.kernels.calculus.workspace import (
     BEND,
@@ -20,6 +21,7 @@ from exactik.kernels.calculus.workspace import (
 )
 from exactik.kernels.goals.clouds import add_clouds
 from exactik.kernels.goals.coordinates import add_coordinates
+from exactik.kernels.goals.pairs import add_pair_sums, is_kept, place_in_world
 from exactik.kernels.goals.sums import (
     EXACT,
     GRADIENT,
@@ -49,7 +51,8 @@ def evaluate(tree, goals, q, order, work):
 def evaluate_in_layout(tree, goals, q, order, layout, work):
     """As `evaluate`, with work.H in this layout; work.P too for JOINT_BLOCKS.
 
-    Trees whose dofs follow others have whole rows only.
+    Trees whose dofs follow others, and goals between two bodies, have whole rows only; with such
+    goals these are in work.pair_H.
     """
     cost = begin_evaluation(tree, goals, q, order, work)
     return cost + finish_evaluation(tree, goals, q, order, layout, work)
@@ -69,20 +72,46 @@ def add_goals(goals, order, work):
         clear_sums(work.sums, WRENCH_SIZE if order == GRADIENT else SUMS_SIZE)
     cost = add_clouds(goals.clouds, work.R, work.p, work.shift, order, work.sums)
     for n in range(goals.single_terms.shape[0]):
-        cost += add_term(goals.terms, np.int64(goals.single_terms[n]), order, work)
+        m = np.int64(goals.single_terms[n])
+        frame = np.int64(goals.terms.frame[m])
+        cost += add_term(goals.terms, m, work.shift, frame, work.sums, order, work)
+    if goals.pair_terms.shape[0] != 0:
+        cost += add_pair_terms(goals, order, work)
     return cost
 
 
 @jit
-def add_term(terms, m, order, work):
-    """Return the cost of term m and add its wrench and curvature to the sums of its frame."""
+def add_pair_terms(goals, order, work):
+    """Return the cost of the terms between two bodies; add their sums to both, by `goals.pairs`."""
+    cost, sums = 0.0, work.pair_sums
+    width = WRENCH_SIZE if order == GRADIENT else SUMS_SIZE
+    for n in range(goals.pair_terms.shape[0]):
+        m = np.int64(goals.pair_terms[n])
+        for c in range(width if order > VALUE else 0):
+            sums[m, c] = 0.0
+        if is_kept(goals.terms, m, work):
+            continue
+        terms = place_in_world(goals.terms, m, work)
+        cost += add_term(terms, m, work.no_shift, m, sums, order, work)
+        if order > VALUE:
+            A, B = np.int64(terms.frame[m]), np.int64(terms.other[m])
+            add_pair_sums(A, B, np.int64(goals.meeting[m]), m, width, sums, work.sums)
+    return cost
+
+
+@jit
+def add_term(terms, m, shift, row, sums, order, work):
+    """Return the cost of term m and add its wrench and curvature to a row of sums.
+
+    The origin of the sums lies `shift` (3,) from that of the targets.
+    """
     r, f, D, X = work.r, work.f, work.D, work.X
-    local_residual(terms, m, work.R, work.p, work.shift, work.e, r)
+    local_residual(terms, m, work.R, work.p, shift, work.e, r)
     W = terms.weight
     for i in range(3):
         f[i] = W[m, i, 0] * r[0] + W[m, i, 1] * r[1] + W[m, i, 2] * r[2]
     if order > VALUE:
-        local_derivatives(terms, m, work.R, work.shift, work.e, r, f, D, X)
+        local_derivatives(terms, m, work.R, shift, work.e, r, f, D, X)
         local_wrench(D, f, work.h)
         if order > GRADIENT:
             for i in range(6):
@@ -92,7 +121,7 @@ def add_term(terms, m, order, work):
                 for j in range(6):
                     second_order = X[i, j] if order == EXACT else 0.0
                     X[i, j] = second_order + x * D[0, j] + y * D[1, j] + z * D[2, j]
-        add_local_model(np.int64(terms.frame[m]), work.e, work.h, X, order, work.sums)
+        add_local_model(row, work.e, work.h, X, order, sums)
     return 0.5 * (r[0] * f[0] + r[1] * f[1] + r[2] * f[2])
 
 
@@ -112,9 +141,12 @@ def finish_evaluation(tree, goals, q, order, layout, work):
             sweep_hessian(
                 tree, q, work.R, work.p, work.S, work.sums, goals.free, order, work.path, work.H
             )
-    return add_coordinates(
+    cost = add_coordinates(
         tree, goals.coordinates, q, order, goals.free, work.g, work.H, work.D, work.X
     )
+    if goals.pair_terms.shape[0] != 0 and order > GRADIENT:
+        write_pair_rows(tree, goals, order, work)
+    return cost
 
 
 @jit

@@ -11,7 +11,7 @@ from exactik.kernels.goals.clouds import Clouds
 from exactik.kernels.goals.coordinates import CoordinateGoals
 from exactik.kernels.goals.sums import SUMS_SIZE
 from exactik.kernels.goals.terms import Terms
-from exactik.kernels.linear.ltdl import LANES
+from exactik.kernels.linear.ltdl import LANES, AncestorPattern
 from exactik.kernels.tree.couplings import LEVEL, expand_coordinates
 from exactik.kernels.tree.fk import forward_kinematics, root_position
 from exactik.kernels.tree.packed import Tree
@@ -28,7 +28,11 @@ class Goals(NamedTuple):
     origin: Array  #              (3,) what the targets in here are relative to [m, world]
     free: Array  #                (nv,) 0 for a locked dof, else 1
     terms: Terms  #               goals on bones
-    single_terms: IndexArray  #   the terms that are in no cloud
+    single_terms: IndexArray  #   the terms in the world that are in no cloud
+    pair_terms: IndexArray  #     the terms between two bodies, see `pairs`
+    meeting: IndexArray  #        (n,) of these: the nearest frame that both bodies hang on
+    pattern: AncestorPattern  #   rows of H: those of the tree, or longer ones where pairs couple
+    columns: IndexArray  #        (nv, tree's width) with pairs: level in it of entries of the tree
     cloud_of_frame: IndexArray  # (n_frames,) cloud of a frame
     clouds: Clouds
     coordinates: CoordinateGoals
@@ -58,15 +62,26 @@ class Workspace(NamedTuple):
     h: Array  #      (6,) its wrench
     D: Array  #      (3, 6) and derivatives
     X: Array  #      (6, 6)
+    no_shift: Array  #    (3,) zeros
+    pair_target: Array  # (n, 3) of terms between two bodies: target, rotation, weight and axes of
+    pair_turn: Array  #   (n, 3, 3) the rows in the world, see `pairs`; 0 rows without such terms
+    pair_weight: Array  # (n, 3, 3)
+    pair_axes: Array  #   (n, 3, 3)
+    pair_sums: Array  #   (n, 27) their wrench and 6×6, as in `sums`
+    pair_H: Array  #      (nv, width) curvature by the rows of `Goals.pattern`
 
 
-def new_workspace(tree: Tree) -> Workspace:
-    """Return the workspace of problems on a tree."""
+def new_workspace(tree: Tree, goals: Goals | None = None) -> Workspace:
+    """Return the workspace of problems on a tree; of these goals if they are between bodies."""
     n, nv = len(tree.parent), int(tree.first_v[-1])
     joint_nv, joint_nq = int(tree.joint_v[-1]), int(tree.joint_q[-1])
     has_driven = len(tree.driven) > 0
     longest = max(tree.dof_level.max(initial=0), tree.joint_dofs[LEVEL, :joint_nv].max(initial=0))
     width = ancestor_row_width(int(longest) + 1)
+    terms, pair_width = 0, 0
+    if goals is not None and len(goals.pair_terms) > 0:
+        terms = len(goals.terms.kind)
+        pair_width = ancestor_row_width(int(goals.pattern.dof_level.max(initial=0)) + 1)
     return Workspace(
         sine=aligned_zeros(joint_nq),
         cosine=aligned_zeros(joint_nq),
@@ -89,7 +104,19 @@ def new_workspace(tree: Tree) -> Workspace:
         h=aligned_zeros(6),
         D=aligned_zeros(3, 6),
         X=aligned_zeros(6, 6),
+        no_shift=aligned_zeros(3),
+        pair_target=aligned_zeros(terms, 3),
+        pair_turn=aligned_zeros(terms, 3, 3),
+        pair_weight=aligned_zeros(terms, 3, 3),
+        pair_axes=aligned_zeros(terms, 3, 3),
+        pair_sums=aligned_zeros(terms, SUMS_SIZE),
+        pair_H=aligned_zeros(nv if terms > 0 else 0, pair_width),
     )
+
+
+def curvature_rows(work: Workspace) -> Array:
+    """Return where evaluations leave the curvature: rows of `Goals.pattern`."""
+    return work.pair_H if len(work.pair_H) > 0 else work.H
 
 
 def ancestor_row_width(longest: int) -> int:

@@ -5,5 +5,3 @@ when a GPU is asked for.
 """
 
 from exactik.kernels.cuda._find import GPU_RULES, choose_gpu, find_gpu, require_gpu
-
-__all__ = ["GPU_RULES", "choose_gpu", "find_gpu", "require_gpu"]

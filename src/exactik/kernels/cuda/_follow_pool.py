@@ -56,6 +56,7 @@ def bind_frame_goals(goals, own):
         terms=Terms(
             kind=terms.kind,
             frame=terms.frame,
+            other=terms.other,
             point=own.point,
             axis=terms.axis,
             target=own.target,

@@ -70,6 +70,10 @@ def bind_goals(goals, own, terms, coordinates):
         free=goals.free,
         terms=terms,
         single_terms=goals.single_terms,
+        pair_terms=goals.pair_terms,
+        meeting=goals.meeting,
+        pattern=goals.pattern,
+        columns=goals.columns,
         cloud_of_frame=goals.cloud_of_frame,
         clouds=Clouds(
             frame=goals.clouds.frame, rows=own.rows, rows_used=own.rows_used, floor=own.floor

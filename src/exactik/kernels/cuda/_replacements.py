@@ -28,7 +28,8 @@ def find_replacements(
     `is_robust`: whether frames are solved with a loss other than the quadratic one.
     """
     kinds, rule = set(tree.rotation.tolist()), options[RULE]
-    replacements: list[Callable[..., Any]] = [*VEC8_FUNCTIONS]
+    replacements: list[Callable[..., Any]] = [*VEC8_FUNCTIONS, add_pair_terms, write_pair_rows]
+    replacements += [is_pair]
     if len(tree.driven) == 0:
         replacements += [update_driven_kinematics, sweep_driven_tree]
     if CUSTOM not in kinds:
@@ -102,7 +103,21 @@ def take_nearer(tree, goals, previous, near_cost, pose, work):
     """Do nothing: the loss is quadratic."""
 
 
-def add_term(terms, m, order, work):
+def add_pair_terms(goals, order, work):
+    """Return no cost: goals between bodies are for the CPU."""
+    return 0.0
+
+
+def write_pair_rows(tree, goals, order, work):
+    """Do nothing: goals between bodies are for the CPU."""
+
+
+def is_pair(terms, m):
+    """Return that no term is between two bodies: those are for the CPU."""
+    return False
+
+
+def add_term(terms, m, shift, row, sums, order, work):
     """Return no cost: all goals on bones are in clouds."""
     return 0.0
 

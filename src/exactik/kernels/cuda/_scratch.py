@@ -95,6 +95,13 @@ SHAPES: dict[str, tuple[int, ...]] = {
     "h": (6,),
     "D": (3, 6),
     "X": (6, 6),
+    "no_shift": (3,),
+    "pair_target": (0, 3),  # goals between bodies are for the CPU
+    "pair_turn": (0, 3, 3),
+    "pair_weight": (0, 3, 3),
+    "pair_axes": (0, 3, 3),
+    "pair_sums": (0, SUMS_SIZE),
+    "pair_H": (0, 0),
     "state": (STATE_SIZE,),
     "lower": (ROWS,),
     "upper": (ROWS,),

@@ -34,6 +34,7 @@ def bind_problem(goals, targets, own, b):
         terms=Terms(
             kind=terms.kind,
             frame=terms.frame,
+            other=terms.other,
             point=terms.point,
             axis=terms.axis,
             target=targets.target[b],

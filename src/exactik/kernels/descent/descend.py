@@ -92,7 +92,6 @@ from exactik.kernels.descent.trials import (
 from exactik.kernels.goals.sums import EXACT, GAUSS_NEWTON, GRADIENT
 from exactik.kernels.linear.active_set import relative_projected_gradient, update_active_set
 from exactik.kernels.linear.articulated import JOINT_BLOCKS, WHOLE_ROWS, JointPattern
-from exactik.kernels.linear.ltdl import AncestorPattern
 
 VANISHING_COST_RATIO = 0.1  # a step that leaves less of the cost: the residual goes to zero
 TOUCHED_LIMIT_GRADIENT = 1e-6  # relative gradient below which a limit does not hold its dof
@@ -113,14 +112,14 @@ def run_descent(tree, goals, box, options, q, passes, descent, work):
 
     q (nq,) is the best configuration so far.
     """
-    pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
+    H = work.H if goals.pair_terms.shape[0] == 0 else work.pair_H
     for n in range(passes):
         order = np.int64(descent.state[REQUESTED_ORDER])
         value = evaluate_in_layout(
             tree, goals, descent.trial, order, np.int64(descent.state[REQUESTED_LAYOUT]), work
         )
         if not advance(
-            tree, pattern, box, options, q, value, work.g, work.H, work.S, work.P, descent
+            tree, goals.pattern, box, options, q, value, work.g, H, work.S, work.P, descent
         ):
             return n + 1
     return passes

@@ -11,9 +11,12 @@ A term sits at a point e of a bone. Turn the bone to exp([ω]) R about e and shi
 | DIRECTION | t − y           | [y]       | 0    | ωω: (y·q) I − sym(y qᵀ)                         |
 | LOG       | φ = log(R_t Rᵀ) | −J_r⁻¹(φ) | 0    | ωω: sym N, column a of N is dJ[J_r⁻¹ e_a]ᵀ q    |
 | AIM       | d − y           | [y]       | −Π/ρ | ωω as DIRECTION; δδ: −(d bᵀ + b dᵀ + (q·d)Π)/ρ² |
+| DISTANCE  | γ u             | 0         | −Γ   | δδ: γ'(q dᵀ + d qᵀ) + (u·q)(γ''ddᵀ + γ'Π/ρ)     |
 
-with y = R·axis, u = t − e, ρ = |u|, d = u/ρ, Π = I − ddᵀ, b = Πq, and
+with y = R·axis, u = t − e, ρ = |u|, d = u/ρ, Π = I − ddᵀ, b = Πq, γ = s/ρ, Γ = s'ddᵀ + γΠ, where
+s(ρ) says by how much the distance is missed (`miss_of_distance`), and
 dJ[η] = ½[η] + 2G'(φ·η)[φ]² + G([η][φ] + [φ][η]). A user's own goal supplies the same three things.
+Terms that are measured in another body are in `pairs`.
 
 `add_local_model` brings them to twists about the origin, where sums over bones make sense: with
 F = −D_δᵀq the force at e, the substitution δ = v + ω × e + ½ ω × (ω × e + v) gives
@@ -42,7 +45,7 @@ from exactik.kernels.goals.sums import (
 from exactik.spatial import cross, log_coefficients, log_vector
 from exactik.typing import Array, IndexArray
 
-POSITION, DIRECTION, LOG, AIM = 0, 1, 2, 3
+POSITION, DIRECTION, LOG, AIM, DISTANCE = 0, 1, 2, 3, 4
 
 MIN_AIM_DISTANCE = 1e-12  # [m] a target nearer than this has no direction: d = 0, constant
 
@@ -52,8 +55,10 @@ class Terms(NamedTuple):
 
     kind: IndexArray  #     (n,)
     frame: IndexArray  #    (n,) frame number in the tree
+    other: IndexArray  #    (n,) frame that the target is in, see `pairs`; NONE: it is in the world
     point: Array  #         (n, 3) in the bone's frame [m]
-    axis: Array  #          (n, 3) unit vector in the bone's frame
+    axis: Array  #          (n, 3) unit vector in the bone's frame; of DISTANCE its length [m], its
+    #                        side (−1 at most, 0 equal, 1 at least) and its band [m]
     target: Array  #        (n, 3) position relative to `Goals.origin` [m], or unit direction
     rotation: Array  #      (n, 3, 3) target rotation of LOG
     weight: Array  #        (n, 3, 3)
@@ -85,6 +90,11 @@ def local_residual(terms, m, R, p, shift, e, r):
         if kind != DIRECTION:
             r[i] = (r[i] - shift[i]) - e[i]
     if kind == POSITION:
+        return
+    if kind == DISTANCE:
+        dx, dy, dz, rho = split_arm(r[0], r[1], r[2])
+        s, _, _ = miss_of_distance(ax, ay, az, rho)
+        r[0], r[1], r[2] = s * dx, s * dy, s * dz
         return
     if kind == AIM:
         rho = math.sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
@@ -122,6 +132,9 @@ def local_derivatives(terms, m, R, shift, e, r, force, D, X):
     if kind == LOG:
         log_derivatives(r[0], r[1], r[2], force[0], force[1], force[2], D, X)
         return
+    if kind == DISTANCE:
+        distance_derivatives(terms, m, shift, e, force, D, X)
+        return
     ax, ay, az = terms.axis[m, 0], terms.axis[m, 1], terms.axis[m, 2]
     x = R[k, 0, 0] * ax + R[k, 0, 1] * ay + R[k, 0, 2] * az
     y = R[k, 1, 0] * ax + R[k, 1, 1] * ay + R[k, 1, 2] * az
@@ -146,6 +159,75 @@ def local_derivatives(terms, m, R, shift, e, r, force, D, X):
                 projector = (1.0 if i == j else 0.0) - di * dj
                 D[i, 3 + j] = -projector / rho
                 X[3 + i, 3 + j] = -(di * bj + bi * dj + along * projector) / (rho * rho)
+
+
+@jit
+def miss_of_distance(length, side, band, rho):
+    """Return s(ρ) [m] with ½s² = φ(x), the cost of a distance ρ, and its first two derivatives.
+
+    An exact distance has x = ρ − length and φ = ½x². Of a one-sided one x is the violation, and φ
+    is C²: 0 where x ≤ 0, x³/(6ε) in the band ε, and ½(x² − εx + ε²/3) beyond.
+    """
+    if side == 0.0:
+        return rho - length, 1.0, 0.0
+    sign = -1.0 if side > 0.0 else 1.0  # too near, the point is to move away
+    x = sign * (rho - length)
+    if not x > 0.0:
+        return 0.0, 0.0, 0.0
+    if x < band:
+        s = math.sqrt(x * x * x / (3.0 * band))
+        return sign * s, 1.5 * s / x, sign * 0.75 * s / (x * x)
+    s = math.sqrt(x * x - band * x + band * band / 3.0)
+    slope = (x - 0.5 * band) / s
+    return sign * s, slope, sign * (1.0 - slope * slope) / s
+
+
+@jit
+def violation_of_miss(side, band, s):
+    """Return the violation x ≥ 0 [m] of a distance whose residual has the length s ≥ 0."""
+    if side == 0.0:
+        return s
+    if 3.0 * s * s < band * band:
+        return (3.0 * band * s * s) ** (1.0 / 3.0)
+    return 0.5 * band + math.sqrt(s * s - band * band / 12.0)
+
+
+@jit
+def distance_derivatives(terms, m, shift, e, force, D, X):
+    """Write D_δ = −Γ and X_δδ of a distance; the rest of both is 0 already."""
+    ux = (terms.target[m, 0] - shift[0]) - e[0]
+    uy = (terms.target[m, 1] - shift[1]) - e[1]
+    uz = (terms.target[m, 2] - shift[2]) - e[2]
+    dx, dy, dz, rho = split_arm(ux, uy, uz)
+    length = terms.axis[m, 0]
+    s, slope, bend = miss_of_distance(length, terms.axis[m, 1], terms.axis[m, 2], rho)
+    # Where the two points coincide the direction is a constant; of a length 0 none is needed.
+    ratio = 1.0 if length == 0.0 else 0.0
+    first, second, inverse = 0.0, 0.0, 0.0
+    if rho > MIN_AIM_DISTANCE:
+        inverse = 1.0 / rho
+        ratio = s * inverse
+        first = (slope - ratio) * inverse
+        second = (bend - 2.0 * first) * inverse
+    along = ux * force[0] + uy * force[1] + uz * force[2]
+    for i in range(3):
+        di = pick(i, dx, dy, dz)
+        for j in range(3):
+            dj = pick(j, dx, dy, dz)
+            projector = (1.0 if i == j else 0.0) - di * dj
+            D[i, 3 + j] = -(slope * di * dj + ratio * projector)
+            X[3 + i, 3 + j] = first * (force[i] * dj + di * force[j]) + along * (
+                second * di * dj + first * inverse * projector
+            )
+
+
+@jit_forceinline
+def split_arm(x, y, z):
+    """Return direction and length of a vector; that of none is along x."""
+    rho = math.sqrt(x * x + y * y + z * z)
+    if not rho > MIN_AIM_DISTANCE:
+        return 1.0, 0.0, 0.0, rho
+    return x / rho, y / rho, z / rho, rho
 
 
 @jit_forceinline

@@ -10,6 +10,7 @@ from exactik.lab.check._random_goals import (
     random_goals,
     random_problem,
 )
+from exactik.lab.check._random_pairs import random_pair_goals
 
 __all__ = [
     "CampaignReport",
@@ -22,6 +23,7 @@ __all__ = [
     "check_derivatives",
     "random_coordinates",
     "random_goals",
+    "random_pair_goals",
     "random_problem",
     "random_skeleton",
     "run_campaign",

@@ -20,8 +20,12 @@ ROWS: tuple[Literal["linear", "angular", "both"], ...] = ("linear", "angular", "
 ROUTES: tuple[Literal["cross", "poe", "adjusted"], ...] = ("cross", "poe", "adjusted")
 
 MAX_ERROR = 1e-11  # largest relative error against the oracle
+MAX_PAIR_GRADIENT_ERROR = 1e-12  # of gradients with goals between two bodies
 MAX_ERROR_LONG_LOG = 1e-9  # the same where a rotation goal is further than LONG_LOG from its target
 MAX_DENSE_DIFFERENCE = 1e-12  # largest relative difference of subtree sums from the dense matrix
+
+GROUPS = ("", ", two bodies", f", log beyond {LONG_LOG} rad")
+"""What is reported apart: goals between two bodies, and rotation goals near half a turn away."""
 
 # A quantity may vanish in truth (the rate of a Jacobian of sliders); errors are then taken relative
 # to this, in figures whose lengths, angles and weights are of order one.
@@ -187,19 +191,26 @@ def run_campaign(
         progress: called with the number of trees done and their total.
     """
     started = time.perf_counter()
-    worst: dict[tuple[bool, str], CampaignRow] = {}
+    worst: dict[tuple[int, str], CampaignRow] = {}
     for tree in range(trees):
-        case = random_problem(seed, tree)
+        case, pairs = random_problem(seed, tree), random_problem(seed, tree, pairs=True)
         rng = np.random.default_rng([seed, tree, 1])
         long_log = case.largest_log > LONG_LOG
-        for compare, bar, is_apart in (
-            (_compare_kinematics, MAX_ERROR, False),
-            (_compare_goals, MAX_ERROR_LONG_LOG if long_log else MAX_ERROR, long_log),
-            (_compare_dense, MAX_DENSE_DIFFERENCE, False),
+        bar_of_goals, apart = MAX_ERROR, 0
+        if long_log:
+            bar_of_goals, apart = MAX_ERROR_LONG_LOG, 2
+        for compare, made, bar, group in (
+            (_compare_kinematics, case, MAX_ERROR, 0),
+            (_compare_goals, case, bar_of_goals, apart),
+            (_compare_dense, case, MAX_DENSE_DIFFERENCE, 0),
+            (_compare_goals, pairs, bar_of_goals, max(apart, 1)),
+            (_compare_dense, pairs, MAX_DENSE_DIFFERENCE, 1),
         ):
-            for quantity, error in compare(case, rng):
-                name = f"{quantity}, log beyond {LONG_LOG} rad" if is_apart else quantity
-                key = (is_apart, name)
+            for quantity, error in compare(made, rng):
+                name = quantity + GROUPS[group]
+                if (group, quantity) == (1, "gradient"):
+                    bar = MAX_PAIR_GRADIENT_ERROR
+                key = (group, name)
                 empty = CampaignRow(
                     quantity=name, worst=-1.0, bar=bar, count=0, seed=seed, tree=tree
                 )

@@ -21,6 +21,8 @@ from exactik.goals import (
 )
 from exactik.lab.check._random import random_coordinates, random_rotation, random_skeleton
 from exactik.lab.check._random_mechanisms import add_mechanisms
+from exactik.lab.check._random_pairs import random_pair_goals
+from exactik.lab.check._random_weights import draw_direction, draw_weight, make_positive_definite
 from exactik.lab.check.oracle import forward
 from exactik.model import Skeleton
 from exactik.problem import Problem
@@ -93,28 +95,6 @@ def _as_tuple(vector: Array) -> tuple[float, float, float]:
     return x, y, z
 
 
-def _make_positive_definite(rng: Rng, m: int) -> Array:
-    """Return a well-conditioned symmetric positive definite matrix."""
-    a = rng.normal(size=(m, m)) / np.sqrt(max(m, 1))
-    return a @ a.T + 0.2 * np.eye(m)
-
-
-def _draw_weight(rng: Rng, style: str, rows: int, short: int = 0) -> Array | float:
-    """Return a weight in one of its forms: scalar, per row, matrix, or `short` numbers.
-
-    The style "markers" has scalars alone, and "apart" no matrix over more than three rows: these
-    are the problems whose goals can be summed, by the two ways there are.
-    """
-    form = rng.integers(4 if short > 0 else 3)
-    if style == "markers" or form == 0:
-        return float(rng.uniform(0.1, 3.0)) if rng.random() < 0.95 else 0.0
-    if style == "apart" and form == 2 and rows > 3:
-        form = 1
-    if form == 1:
-        return rng.uniform(0.1, 3.0, size=rows)
-    return _make_positive_definite(rng, rows) if form == 2 else rng.uniform(0.1, 3.0, size=short)
-
-
 def _draw_log_angle(rng: Rng, far: bool) -> float:
     """Return the angle of a rotation vector [rad]: mostly ordinary, sometimes nothing at all."""
     if far and rng.random() < 0.7:
@@ -125,11 +105,6 @@ def _draw_log_angle(rng: Rng, far: bool) -> float:
     return float(rng.uniform(0.0, LONG_LOG - 1e-6))
 
 
-def _draw_direction(rng: Rng) -> Array:
-    vector = rng.normal(size=3)
-    return vector / np.linalg.norm(vector)
-
-
 def _draw_rest_posture(rng: Rng, skeleton: Skeleton, q: Array, far: bool) -> tuple[Array, float]:
     """Return a rest posture and the largest rotation vector of its quaternions."""
     v = rng.normal(scale=0.7, size=skeleton.nv)
@@ -138,7 +113,7 @@ def _draw_rest_posture(rng: Rng, skeleton: Skeleton, q: Array, far: bool) -> tup
         if bone.joint.rotation_part.kind == "quaternion":
             first = int(np.flatnonzero(skeleton.dof_bones == k)[-3])
             angle = _draw_log_angle(rng, far)
-            v[first : first + 3] = angle * _draw_direction(rng)
+            v[first : first + 3] = angle * draw_direction(rng)
             largest = max(largest, angle)
     return skeleton.integrate(q, v), largest
 
@@ -165,47 +140,47 @@ def random_goals(
         bone, point = skeleton.bones[k].name, rng.normal(scale=0.3, size=3)
         position, target = positions[k] + rotations[k] @ point, rng.normal(size=3)
         angle = _draw_log_angle(rng, far)
-        R_target = exp_rotation(angle * _draw_direction(rng)) @ rotations[k]
+        R_target = exp_rotation(angle * draw_direction(rng)) @ rotations[k]
         axis = rng.normal(size=3)
         if kind == 0:
-            goals.append(PositionGoal(bone, target, point, weight=_draw_weight(rng, style, 3)))
+            goals.append(PositionGoal(bone, target, point, weight=draw_weight(rng, style, 3)))
         elif kind == 1:
             marker = markers[rng.integers(len(markers))]
-            goals.append(MarkerGoal(marker, target, weight=_draw_weight(rng, style, 3)))
+            goals.append(MarkerGoal(marker, target, weight=draw_weight(rng, style, 3)))
         elif kind == 2:
-            goals.append(DirectionGoal(bone, axis, target, weight=_draw_weight(rng, style, 3)))
+            goals.append(DirectionGoal(bone, axis, target, weight=draw_weight(rng, style, 3)))
         elif kind == 3:
-            sight = position + rng.uniform(0.3, 2.0) * _draw_direction(rng)
-            goals.append(AimGoal(bone, axis, sight, point, weight=_draw_weight(rng, style, 3)))
+            sight = position + rng.uniform(0.3, 2.0) * draw_direction(rng)
+            goals.append(AimGoal(bone, axis, sight, point, weight=draw_weight(rng, style, 3)))
         elif kind == 4:
-            weight = _draw_weight(rng, style, 3)
+            weight = draw_weight(rng, style, 3)
             if rng.random() < 0.5:
                 goals.append(OrientationGoal(bone, R_target, weight=weight))
             else:
                 goals.append(OrientationGoal(bone, wxyz=wxyz_from_matrix(R_target), weight=weight))
             largest = max(largest, angle)
         elif kind == 5:
-            any_target, weight = random_rotation(rng), _draw_weight(rng, style, 9, short=3)
+            any_target, weight = random_rotation(rng), draw_weight(rng, style, 9, short=3)
             goals.append(OrientationGoal(bone, any_target, kind="axes", weight=weight))
         elif kind == 6:
             transform = np.eye(4)
             transform[:3, :3], transform[:3, 3] = R_target, target
             goals.append(
-                PoseGoal(bone, transform, point, weight=_draw_weight(rng, style, 6, short=2))
+                PoseGoal(bone, transform, point, weight=draw_weight(rng, style, 6, short=2))
             )
             largest = max(largest, angle)
         elif kind == 7:
             rest, longest = _draw_rest_posture(rng, skeleton, q, far)
-            goals.append(PostureGoal(rest, weight=_draw_weight(rng, style, skeleton.nv)))
+            goals.append(PostureGoal(rest, weight=draw_weight(rng, style, skeleton.nv)))
             largest = max(largest, longest)
         elif kind == 8:
-            goals.append(SoftLimitGoal(weight=_draw_weight(rng, style, skeleton.nv)))
+            goals.append(SoftLimitGoal(weight=draw_weight(rng, style, skeleton.nv)))
         elif rng.random() < 0.5:
-            centre = positions[k] + rng.uniform(0.5, 2.0) * _draw_direction(rng)
-            goals.append(Distance(bone, _as_tuple(centre), weight=_draw_weight(rng, style, 1)))
+            centre = positions[k] + rng.uniform(0.5, 2.0) * draw_direction(rng)
+            goals.append(Distance(bone, _as_tuple(centre), weight=draw_weight(rng, style, 1)))
         else:
             a, b, c = (_as_tuple(rng.normal(size=3)) for _ in range(3))
-            goals.append(Lever(bone, a, b, c, weight=_draw_weight(rng, style, 2)))
+            goals.append(Lever(bone, a, b, c, weight=draw_weight(rng, style, 2)))
     return goals, largest
 
 
@@ -243,10 +218,11 @@ class RandomProblem:
         return tuple(name for name, locked in zip(names, self.lock, strict=True) if locked)
 
 
-def random_problem(seed: int, tree: int = 0) -> RandomProblem:
-    """Return problem number `tree` of a seed; the same two numbers give the same problem.
+def random_problem(seed: int, tree: int = 0, *, pairs: bool = False) -> RandomProblem:
+    """Return problem number `tree` of a seed; the same arguments give the same problem.
 
-    Every second tree has screws, custom joints and couplings.
+    Every second tree has screws, custom joints and couplings. With `pairs` there are goals between
+    two bodies, too.
     """
     rng = np.random.default_rng([seed, tree])
     skeleton = random_skeleton(rng, f"random {seed}/{tree}")
@@ -254,6 +230,8 @@ def random_problem(seed: int, tree: int = 0) -> RandomProblem:
         skeleton = add_mechanisms(np.random.default_rng([seed, tree, 2]), skeleton)
     q = random_coordinates(rng, skeleton)
     goals, largest = random_goals(rng, skeleton, q, far=rng.random() < 0.3)
+    if pairs and len(skeleton.bones) > 1:
+        goals += random_pair_goals(np.random.default_rng([seed, tree, 3]), skeleton, q)
     limits = str(rng.choice(["hard", "soft", "off"]))
     lock = rng.random(skeleton.nv) < (0.15 if rng.random() < 0.4 else 0.0)
     for dofs in np.flatnonzero(skeleton.plain_q < 0).reshape(-1, 3):
@@ -263,7 +241,7 @@ def random_problem(seed: int, tree: int = 0) -> RandomProblem:
     weights = None
     if rng.random() < 0.2:
         rows = sum(goal.rows(skeleton) for goal in goals)
-        weights = _make_positive_definite(rng, rows + (skeleton.nv if limits == "soft" else 0))
+        weights = make_positive_definite(rng, rows + (skeleton.nv if limits == "soft" else 0))
     problem = Problem(
         skeleton,
         goals,

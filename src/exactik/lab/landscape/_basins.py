@@ -18,23 +18,15 @@ MAX_BASINS = 9  # with a label each, as many as there are colours; further ones 
 
 @dataclass(frozen=True, eq=False)
 class Basins:
-    """Where the starts of a landscape lead.
+    """Where the starts of a landscape lead."""
 
-    Attributes:
-        landscape: whose grid points are the starts.
-        solver: name of the method.
-        label: which of `ends`, (n, m); `MAX_BASINS` for a further one, −1 without convergence.
-        ends: values of the two dofs at each end, lowest cost first, (k, 2).
-        costs: there, (k,).
-        iterations: taken from each start, (n, m).
-    """
-
-    landscape: Landscape
-    solver: str
+    landscape: Landscape  # whose grid points are the starts
+    solver: str  # name of the method
+    # Which of `ends`, (n, m); `MAX_BASINS` for a further one, −1 without convergence
     label: IntArray
-    ends: Array
-    costs: Array
-    iterations: IntArray
+    ends: Array  # values of the two dofs at each end, lowest cost first, (k, 2)
+    costs: Array  # there, (k,)
+    iterations: IntArray  # taken from each start, (n, m)
 
     @property
     def shares(self) -> Array:

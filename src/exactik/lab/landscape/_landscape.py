@@ -25,25 +25,15 @@ ZERO_EIGENVALUE = 1e-9  # of the largest on the map; rounding leaves about 1e-12
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Landscape:
-    """What a problem looks like from two of its dofs.
+    """What a problem looks like from two of its dofs."""
 
-    Attributes:
-        problem: with all other dofs locked.
-        dofs: names of the two.
-        q: what the other dofs are, (nq,).
-        first: values of the first dof [rad or m], (n,).
-        second: of the second, (m,).
-        cost: ½ rᵀWr, (n, m).
-        eigenvalues: of the Hessian of the two dofs, rising, (n, m, 2).
-    """
-
-    problem: Problem
-    dofs: tuple[str, str]
-    q: Array
-    first: Array
-    second: Array
-    cost: Array
-    eigenvalues: Array
+    problem: Problem  # with all other dofs locked
+    dofs: tuple[str, str]  # names of the two
+    q: Array  # what the other dofs are, (nq,)
+    first: Array  # values of the first dof [rad or m], (n,)
+    second: Array  # of the second, (m,)
+    cost: Array  # ½ rᵀWr, (n, m)
+    eigenvalues: Array  # of the Hessian of the two dofs, rising, (n, m, 2)
 
     @property
     def kind(self) -> IntArray:
@@ -88,7 +78,6 @@ def compute_landscape(
     """Return cost and definiteness of a problem over two of its dofs.
 
     Args:
-        problem: what is asked.
         dofs: names of two dofs that are coordinates by themselves (no part of a quaternion).
         q: where the others are, (nq,); the neutral pose if None.
         ranges: from and to for each [rad or m], ends included; by default its limits, or a whole

@@ -34,7 +34,6 @@ def map_basins(
         places: bone or marker → where it is to be [m, world].
         dofs: names of two.
         size: number of values of each.
-        solver: name of the method.
     """
     resolve_method(solver)  # a misspelt one, before minutes go into the landscape
     problem = Problem(figure, [_make_goal(figure, name, p) for name, p in places.items()])

@@ -17,14 +17,10 @@ KeyRow = tuple[float, ChannelValues]
 
 @dataclass(frozen=True)
 class Act:
-    """One act of a performance.
+    """One act of a performance."""
 
-    Attributes:
-        seconds: how long it takes [s].
-        add_to: adds it to a timeline from a start [s], given how often it was done before.
-    """
-
-    seconds: float
+    seconds: float  # how long it takes [s]
+    # Adds it to a timeline from a start [s], given how often it was done before
     add_to: Callable[[Timeline, float, int], None]
 
 

@@ -18,21 +18,13 @@ MAX_DETERMINED_SD = 0.5  # [rad or m] standard deviation above which a dof is no
 
 @dataclass(frozen=True)
 class TruthComparison:
-    """How near a solved recording is to the truth.
+    """How near a solved recording is to the truth."""
 
-    Attributes:
-        joint_error: mean distance of a joint from where it was [m].
-        joint_error_95: the same, below which 95 % are [m].
-        angle_error: median error of the angles that the markers determine [rad].
-        within_band: share of determined dofs whose truth lies within their 90 % band.
-        determined: share of dofs that the markers determine, over all frames.
-    """
-
-    joint_error: float
-    joint_error_95: float
-    angle_error: float
-    within_band: float
-    determined: float
+    joint_error: float  # mean distance of a joint from where it was [m]
+    joint_error_95: float  # the same, below which 95 % are [m]
+    angle_error: float  # median error of the angles that the markers determine [rad]
+    within_band: float  # share of determined dofs whose truth lies within their 90 % band
+    determined: float  # share of dofs that the markers determine, over all frames
 
 
 def compare_with_truth(track: Track, recording: SyntheticRecording) -> TruthComparison:

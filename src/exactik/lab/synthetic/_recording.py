@@ -19,25 +19,15 @@ _MAX_REJECTED_GAPS = 10_000  # draws that overlap others before the rest of the 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SyntheticRecording:
-    """A recording and the truth behind it.
+    """A recording and the truth behind it."""
 
-    Attributes:
-        markers: what the cameras report; NaN where missing.
-        truth: the motion, at the rate of the recording.
-        clean: true positions of the markers [m], (T, M, 3), world axes: no fault of any kind.
-        missing: where a marker is missing, (T, M).
-        swapped: the two markers that change places, or None.
-        swapped_frames: when they do, (T,).
-        outliers: where a marker is far off, (T, M).
-    """
-
-    markers: Markers
-    truth: Motion
-    clean: Array
-    missing: BoolArray
-    swapped: tuple[str, str] | None
-    swapped_frames: BoolArray
-    outliers: BoolArray
+    markers: Markers  # what the cameras report; NaN where missing
+    truth: Motion  # the motion, at the rate of the recording
+    clean: Array  # true positions of the markers [m], (T, M, 3), world axes: no fault of any kind
+    missing: BoolArray  # where a marker is missing, (T, M)
+    swapped: tuple[str, str] | None  # the two markers that change places, or None
+    swapped_frames: BoolArray  # when they do, (T,)
+    outliers: BoolArray  # where a marker is far off, (T, M)
 
     def __repr__(self) -> str:
         facts = [f"{100.0 * self.missing.mean():.1f} % missing", f"{self.outliers.sum()} outliers"]

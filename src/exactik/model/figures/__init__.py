@@ -5,5 +5,3 @@ from exactik.model.figures._hand import hand
 from exactik.model.figures._human import human
 from exactik.model.figures._octopus import octopus
 from exactik.model.figures._quadruped import quadruped
-
-__all__ = ["dress", "hand", "human", "octopus", "quadruped"]

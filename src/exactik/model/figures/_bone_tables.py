@@ -31,7 +31,6 @@ def make_bone(
     """Return the bone of a row; its mirror image for side −1.
 
     Args:
-        row: see `BoneRow`.
         side: 1 for the left and the middle, −1 for the right.
         prefix: of the name, and of the parent's if that is among `paired`.
         paired: names of rows that exist on both sides.

@@ -3,5 +3,3 @@
 from exactik.model.joints._axis import JointAxis
 from exactik.model.joints._joint import EULER_ORDERS, Joint
 from exactik.model.joints._kinds import JOINT_KINDS, JointKind
-
-__all__ = ["EULER_ORDERS", "JOINT_KINDS", "Joint", "JointAxis", "JointKind"]

@@ -34,7 +34,6 @@ def fit_coordinates(joint: Joint, shift: Array, rotation: Array) -> Array:
     """Return the coordinates, (…, nq), with which the joint moves most nearly as given.
 
     Args:
-        joint: a custom joint.
         shift: of the bone's origin, in the base frame [m], (…, 3).
         rotation: from the base frame, (…, 3, 3).
     """

@@ -28,7 +28,6 @@ class LazySamples:
         """Keep the function.
 
         Args:
-            read: returns the rows, (count, n).
             count: of rows, known before they are read.
         """
         self._read, self._count = read, count

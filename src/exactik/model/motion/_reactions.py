@@ -25,12 +25,7 @@ class PlateReactions(NamedTuple):
 
 
 def sample_reactions(plate: ForcePlate, markers: Markers) -> PlateReactions:
-    """Return the samples of a plate at the times of the frames; nothing where it has none.
-
-    Args:
-        plate: of the recording.
-        markers: the recording.
-    """
+    """Return the samples of a plate at the times of the frames; nothing where it has none."""
     nothing = np.full((len(markers), 3), np.nan)
     try:
         places, forces = plate.centre_of_pressure, plate.force

@@ -25,7 +25,6 @@ def fit_capsule(bone: str, points: Array, share: float = 1.0) -> Capsule:
     Its axis is one of the principal axes or of the bone's own.
 
     Args:
-        bone: that carries them.
         points: in its frame [m], (n, 3).
         share: of the points, from 0 to 1.
     """
@@ -72,7 +71,6 @@ def fit_shapes(
         bone_names: (B,).
         parents: index of each bone's parent, −1 for a root, (B,).
         rest_offsets: where each bone begins in its parent's frame [m], (B, 3).
-        visuals: of the figure.
     """
     points = _collect_vertices(visuals)
     shapes = [

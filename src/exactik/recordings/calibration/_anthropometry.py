@@ -26,21 +26,14 @@ MIN_LENGTH = 1e-6  # [m] so that a bone of no length has a logarithm; any small 
 
 
 class _SegmentNorm(NamedTuple):
-    """What adults have between two joint centres.
+    """What adults have between two joint centres."""
 
-    Attributes:
-        name: of the segment, without its side.
-        start: part of the body at whose joint it starts, or two between whose joints it does.
-        end: the same for its end.
-        share: mean length as a share of stature.
-        sd: standard deviation of the logarithm of that share among adults.
-    """
-
-    name: str
+    name: str  # of the segment, without its side
+    # Part of the body at whose joint it starts, or two between whose joints it does
     start: tuple[str, ...]
-    end: tuple[str, ...]
-    share: float
-    sd: float
+    end: tuple[str, ...]  # the same for its end
+    share: float  # mean length as a share of stature
+    sd: float  # standard deviation of the logarithm of that share among adults
 
 
 _HIPS, _SHOULDERS = ("left_thigh", "right_thigh"), ("left_upper_arm", "right_upper_arm")
@@ -70,37 +63,23 @@ _UNPAIRED_PARTS = {"trunk": "spine_1", "shoulders": "left_clavicle", "hips": "pe
 
 
 class SegmentLength(NamedTuple):
-    """A length of a figure, beside what adults have.
+    """A length of a figure, beside what adults have."""
 
-    Attributes:
-        name: of the segment: "left thigh", "trunk".
-        bone: whose scale changes it most.
-        length: between its joint centres [m].
-        share: of the figure's stature.
-        expected: share that adults have, mean.
-        sd: standard deviation among adults, as a share of the length.
-        z: how many of these the length is off, longer positive.
-    """
-
-    name: str
-    bone: str
-    length: float
-    share: float
-    expected: float
-    sd: float
-    z: float
+    name: str  # of the segment: "left thigh", "trunk"
+    bone: str  # whose scale changes it most
+    length: float  # between its joint centres [m]
+    share: float  # of the figure's stature
+    expected: float  # share that adults have, mean
+    sd: float  # standard deviation among adults, as a share of the length
+    z: float  # how many of these the length is off, longer positive
 
 
 @dataclass(frozen=True)
 class BodyProportions:
-    """The bones of a figure as shares of its stature, beside those of adults.
+    """The bones of a figure as shares of its stature, beside those of adults."""
 
-    Attributes:
-        stature: that its bones together suggest [m]; not a number without any of them.
-        segments: the lengths; empty for a figure that lacks a part of a body, fingers included.
-    """
-
-    stature: float
+    stature: float  # that its bones together suggest [m]; not a number without any of them
+    # The lengths; empty for a figure that lacks a part of a body, fingers included
     segments: tuple[SegmentLength, ...]
 
     @property

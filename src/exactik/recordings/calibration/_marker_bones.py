@@ -17,15 +17,10 @@ SPREAD_TIE_RATIO = 1.3
 
 
 class MarkerBone(NamedTuple):
-    """The bone that a marker is on.
+    """The bone that a marker is on."""
 
-    Attributes:
-        bone: its name.
-        spread: standard deviation of the marker's place on it [m].
-    """
-
-    bone: str
-    spread: float
+    bone: str  # its name
+    spread: float  # standard deviation of the marker's place on it [m]
 
 
 def find_marker_bones(motion: Motion, markers: Markers, frames: IntArray) -> dict[str, MarkerBone]:

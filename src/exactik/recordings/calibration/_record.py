@@ -14,21 +14,13 @@ MIN_MISFIT = 0.004  # [m] mean error below which no figure needs to be fitted ag
 
 
 class CalibrationRecord(NamedTuple):
-    """How a subject's skeleton was made, as its file says.
+    """How a subject's skeleton was made, as its file says."""
 
-    Attributes:
-        figure: name of the skeleton that was fitted.
-        trials: files that it was fitted on.
-        error: mean distance of a marker in them [m].
-        is_static: whether they hold one pose only.
-        undetermined: what they did not tell, a sentence each.
-    """
-
-    figure: str
-    trials: tuple[str, ...]
-    error: float
-    is_static: bool
-    undetermined: tuple[str, ...]
+    figure: str  # name of the skeleton that was fitted
+    trials: tuple[str, ...]  # files that it was fitted on
+    error: float  # mean distance of a marker in them [m]
+    is_static: bool  # whether they hold one pose only
+    undetermined: tuple[str, ...]  # what they did not tell, a sentence each
 
     @classmethod
     def from_metadata(cls, metadata: Mapping[str, Any]) -> CalibrationRecord | None:

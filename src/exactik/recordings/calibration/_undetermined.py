@@ -33,22 +33,15 @@ _SENTENCES = {
 
 
 class Undetermined(NamedTuple):
-    """A size or a place that remains as uncertain as it was.
+    """A size or a place that remains as uncertain as it was."""
 
-    Attributes:
-        kind: "scale" of bones, or place of a "marker".
-        names: of the bones that share the scale, or of the marker.
-        code: why: "no-marker" on the bones or beyond; "not-moved", the joints around; "never-seen",
-            the marker; "loose", too few markers.
-        sd: standard deviation now, of the scale as a share, of the place along an axis [m].
-        prior_sd: the same before the trials were looked at.
-    """
-
-    kind: str
-    names: tuple[str, ...]
+    kind: str  # "scale" of bones, or place of a "marker"
+    names: tuple[str, ...]  # of the bones that share the scale, or of the marker
+    # Why: "no-marker" on the bones or beyond; "not-moved", the joints around; "never-seen", the
+    # marker; "loose", too few markers
     code: str
-    sd: float
-    prior_sd: float
+    sd: float  # standard deviation now, of the scale as a share, of the place along an axis [m]
+    prior_sd: float  # the same before the trials were looked at
 
 
 def find_undetermined(fit: SkeletonFit) -> tuple[Undetermined, ...]:

@@ -9,16 +9,21 @@ from exactik.recordings.diagnosis._attention import explain_frames, list_stretch
 from exactik.recordings.diagnosis._context import MarkerUse, RecordingContext, UpAxis
 from exactik.recordings.diagnosis._evidence import Evidence, count_poses, find_span, is_on_subject
 from exactik.recordings.diagnosis._far_markers import find_far_stretches, find_marker_jumps
-from exactik.recordings.diagnosis._figure import measure_heading
+from exactik.recordings.diagnosis._figure import (
+    PlaceDifference,
+    find_middle_plane,
+    find_place_differences,
+    find_unpaired_markers,
+    measure_heading,
+)
 from exactik.recordings.diagnosis._finding import Finding, measure
 from exactik.recordings.diagnosis._limbs import LimbFacts
-from exactik.recordings.diagnosis._mirrored_places import PlaceDifference, find_place_differences
-from exactik.recordings.diagnosis._sides import find_middle_plane, find_unpaired_markers
-from exactik.recordings.diagnosis._swaps import measure_exchange, measure_swap
+from exactik.recordings.diagnosis._swaps import measure_exchange
 from exactik.recordings.diagnosis._thresholds import THRESHOLDS, Threshold
 from exactik.recordings.diagnosis._verdict import (
     EXIT_CODES,
     GRADE_WORDS,
+    Diagnosis,
     RecordingVerdict,
     diagnose,
     judge_findings,
@@ -36,6 +41,7 @@ __all__ = [
     "GRADE_WORDS",
     "STRETCHES",
     "THRESHOLDS",
+    "Diagnosis",
     "Evidence",
     "Finding",
     "LimbFacts",
@@ -62,5 +68,4 @@ __all__ = [
     "measure",
     "measure_exchange",
     "measure_heading",
-    "measure_swap",
 ]

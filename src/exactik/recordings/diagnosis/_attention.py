@@ -10,7 +10,7 @@ import numpy as np
 from exactik.model.motion import Segment, find_segments
 from exactik.recordings.diagnosis._finding import Finding
 from exactik.recordings.diagnosis._words import FRAME_SENTENCES, STRETCHES, fill
-from exactik.typing import Array, BoolArray
+from exactik.typing import BoolArray
 
 if TYPE_CHECKING:
     from exactik.recordings.tracking import Track
@@ -18,22 +18,33 @@ if TYPE_CHECKING:
 WEIGHT_PER_FRAME = {
     "no-markers": 4.0,
     "not-converged": 3.0,
-    "poor-fit": 3.0,
+    "swap": 3.0,
+    "far-marker": 3.0,
+    "marker-jump": 3.0,
+    "frozen-marker": 2.0,
+    "limb-error": 2.0,
+    "limb-symmetry": 2.0,
+    "marker-error": 2.0,
     "gap": 2.0,
     "jump": 1.0,
     "excess-cost": 0.5,
     "ignored-marker": 0.5,
 }
 """The order in which a person should look; set by hand. A longer segment comes first."""
+DISMISSED = ("unlikely", "undecided", "repaired")  # verdicts on swaps that need no look
 STATUS_JOIN_FRAMES, FIT_JOIN_FRAMES = 2, 4
 """Frames between two segments of the same kind up to which they are one entry; set by hand."""
 
 
-def find_stretches(track: Track) -> list[Finding]:
-    """Return the stretches of a track that deserve a look, the worst first."""
+def find_stretches(track: Track, lost: BoolArray) -> list[Finding]:
+    """Return the stretches of a track that deserve a look.
+
+    Args:
+        track: the solved recording.
+        lost: which dofs nothing determines for a while, (T, nv).
+    """
     stretches = [
-        *_find_gaps(track),
-        *_find_poor_fits(track),
+        *_find_gaps(track, lost),
         *_find_costs_above_best(track),
         *_find_jumps(track),
         *_find_ignored_markers(track),
@@ -41,12 +52,14 @@ def find_stretches(track: Track) -> list[Finding]:
     for kind in ("no-markers", "not-converged"):
         for segment in find_segments(np.asarray(track.status == kind), join=STATUS_JOIN_FRAMES):
             stretches.append(_make_stretch(segment, kind))
-    return sorted(stretches, key=lambda found: (-weigh(found), found.first))
+    return stretches
 
 
 def list_stretches(findings: Sequence[Finding]) -> list[Finding]:
-    """Return the stretches among findings, as they come."""
-    return [found for found in findings if found.severity == "look" and found.kind in STRETCHES]
+    """Return the findings of frames that deserve a look, those first that have most of it."""
+    looks = [found for found in findings if found.severity == "look" and found.kind in STRETCHES]
+    looks = [found for found in looks if found.details.get("verdict") not in DISMISSED]
+    return sorted(looks, key=lambda found: (-weigh(found), found.first))
 
 
 def weigh(found: Finding) -> float:
@@ -73,33 +86,17 @@ def _make_stretch(
     )
 
 
-def _find_gaps(track: Track) -> Iterator[Finding]:
-    """Yield each segment in which some joints went by their course."""
+def _find_gaps(track: Track, lost: BoolArray) -> Iterator[Finding]:
+    """Yield each segment in which nothing determines some joints."""
     names = np.array(track.skeleton.dof_names)
-    on_course = np.asarray(track.undetermined.any(axis=1))
-    for segment in find_segments(on_course, join=STATUS_JOIN_FRAMES):
-        dofs = track.undetermined[segment.first : segment.last + 1].any(axis=0)
+    for segment in find_segments(np.asarray(lost.any(axis=1)), join=STATUS_JOIN_FRAMES):
+        dofs = lost[segment.first : segment.last + 1].any(axis=0)
         yield _make_stretch(segment, "gap", name_bones(names[dofs].tolist()))
 
 
 def name_bones(dofs: Sequence[str]) -> tuple[str, ...]:
     """Return the bones of some dofs, each once."""
     return tuple(dict.fromkeys(name.rpartition(".")[0] for name in dofs))
-
-
-def _find_poor_fits(track: Track) -> Iterator[Finding]:
-    errors, options = track.errors_that_count, track.options.assessment
-    frame_error = np.sqrt(_finite_mean(errors**2, axis=1))
-    positive = frame_error[frame_error > 0.0]
-    usual = float(np.median(positive)) if len(positive) > 0 else 0.0
-    limit = max(options.poor_fit * usual, options.poor_fit_min)
-    for segment in find_segments(frame_error > limit, join=FIT_JOIN_FRAMES):
-        segment_errors = errors[segment.first : segment.last + 1]
-        mean = _finite_mean(segment_errors, axis=0)
-        worst = [track.names[m] for m in np.argsort(-mean)[:2]]
-        yield _make_stretch(
-            segment, "poor-fit", worst, float(np.nanmax(segment_errors)), "m", limit
-        )
 
 
 def _find_costs_above_best(track: Track) -> Iterator[Finding]:
@@ -131,12 +128,6 @@ def _find_ignored_markers(track: Track) -> Iterator[Finding]:
             errors = track.marker_errors[segment.first : segment.last + 1, m]
             off = float(np.nanmedian(errors))
             yield _make_stretch(segment, "ignored-marker", (name,), off, "m")
-
-
-def _finite_mean(values: Array, axis: int) -> Array:
-    """Return the mean of what is a number; 0 where nothing is."""
-    count = np.isfinite(values).sum(axis=axis)
-    return np.nansum(values, axis=axis) / np.maximum(count, 1)
 
 
 def explain_frames(track: Track) -> list[str]:

@@ -13,9 +13,17 @@ from exactik.recordings.diagnosis._attention import find_stretches
 from exactik.recordings.diagnosis._context import MarkerUse, RecordingContext, UpAxis
 from exactik.recordings.diagnosis._figure import measure_stature
 from exactik.recordings.diagnosis._finding import Finding
+from exactik.recordings.diagnosis._influence import MarkerInfluence, measure_influence
 from exactik.recordings.diagnosis._limbs import LimbFacts, find_instrumented_bones, measure_limbs
 from exactik.recordings.diagnosis._swaps import examine_swaps
-from exactik.typing import Array, BoolArray
+from exactik.recordings.diagnosis._thresholds import THRESHOLDS
+from exactik.recordings.tracking import (
+    ASSUMED_NOISE,
+    compute_lost_share,
+    compute_marker_information,
+    compute_standard_deviations,
+)
+from exactik.typing import Array, BoolArray, IntArray
 
 if TYPE_CHECKING:
     from exactik.recordings.tracking import Track
@@ -23,10 +31,13 @@ if TYPE_CHECKING:
 MAX_POSES = 30
 """Different poses after which a recording counts as one of movement: with 41 markers, thirty poses
 have 3,690 coordinates, twelve times the dofs and parameters that are fitted to one."""
+MIN_POSES = 3  # different ones, below which it is a static trial
 POSE_STEP = 0.01
 """[statures] rms change of the distances between markers from which two poses differ: 17 mm. Who
 stands still sways and breathes by a third of it; legs in a stride change them by 60 mm and more."""
 POSE_FRAMES = 120  # looked at, spread over the recording
+LEVER = 0.3  # [m] at which a turn moves things as far as a shift: a forearm
+BARS_PER_SECOND = 15.0  # error bars that are computed: joints turn little in between
 NOT_ON_THE_SUBJECT = ("computed", "object", "other-subject", "never-seen")
 """Codes of markers that nobody would expect on the figure."""
 MIN_SEEN_SHARE = 0.2
@@ -89,14 +100,54 @@ class Evidence:
         return np.isin(self.skeleton.dof_names, self.track.never_determined)
 
     @cached_property
+    def bars(self) -> tuple[Array, IntArray]:
+        """Error bars of poses by themselves, (k, nv), and which of them each frame has, (T,).
+
+        Those of some frames, and wherever a marker comes or goes: in between they change little.
+        """
+        track = self.track
+        seen, count = track.problem.seen, len(track)
+        is_key = np.arange(count) % max(round(track.motion.rate / BARS_PER_SECOND), 1) == 0
+        is_key[1:] |= (seen[1:] != seen[:-1]).any(axis=1)
+        frames = np.flatnonzero(is_key)
+        q, problem = np.array(track.motion.q[frames]), track.problem.select(frames)
+        # Where as much is fitted as was measured, what is left over says nothing of the noise.
+        is_told = self.redundancy >= THRESHOLDS["redundancy"].care
+        sigma = track.sigma if is_told else max(track.sigma, ASSUMED_NOISE)
+        sd = compute_standard_deviations(problem, q, sigma, track.threads)
+        return sd, np.cumsum(is_key) - 1
+
+    @cached_property
+    def lost(self) -> BoolArray:
+        """Which dofs have lost the markers that determine them for a while, (T, nv)."""
+        track = self.track
+        seen, limit = track.problem.seen, track.options.max_lost_share
+        information = compute_marker_information(track.problem, np.array(track.motion.q))
+        lost = track.undetermined.copy()
+        frames = np.flatnonzero(~seen.all(axis=1))
+        lost[frames] |= compute_lost_share(seen[frames], information) > limit
+        return lost & self.has_markers & ~self.is_open
+
+    @cached_property
     def limbs(self) -> tuple[LimbFacts, ...]:
         """Parts of the body that have markers."""
-        return measure_limbs(self.track, self.frames, self.has_markers, self.is_open)
+        return measure_limbs(self.track, self.frames)
+
+    @property
+    def measured_sd(self) -> Array:
+        """Standard deviation of each dof up to which it counts as measured [rad or m], (nv,)."""
+        angle = self.track.options.assessment.measured_sd
+        return np.where(self.skeleton.turns, angle, angle * LEVER)
+
+    @cached_property
+    def influence(self) -> MarkerInfluence:
+        """What faults of the markers move."""
+        return measure_influence(self.track, self.frames)
 
     @cached_property
     def stretches(self) -> list[Finding]:
         """Frames that deserve a look, the worst first."""
-        return find_stretches(self.track)
+        return find_stretches(self.track, self.lost)
 
     @cached_property
     def swaps(self) -> list[Finding]:
@@ -112,6 +163,19 @@ class Evidence:
     def poses(self) -> int:
         """How many poses differ, up to `MAX_POSES`."""
         return count_poses(self.track, self.frames, self.names, self.stature)
+
+    @property
+    def is_still(self) -> bool:
+        """Whether hardly anything moves, as in a static trial."""
+        return self.poses < MIN_POSES
+
+    @cached_property
+    def redundancy(self) -> float:
+        """Share of the measured coordinates that is left after what is fitted to them."""
+        coordinates = 3.0 * self.seen.sum(axis=1).mean()
+        # Equal poses tell nothing new of the parameters that are fitted to all frames together.
+        fitted = int(self.has_markers.sum()) + self.context.parameters / self.poses
+        return float(1.0 - fitted / max(coordinates, 1.0))
 
 
 def is_on_subject(use: MarkerUse) -> bool:

@@ -1,14 +1,24 @@
-"""The solved figure: its stature, and which way it looks while it goes somewhere."""
+"""The solved figure: its stature, which way it looks while it goes, whether its sides are alike.
+
+A fit moves markers on their bones to where the recording has them, and so hides a leg that is not
+where it should be, the more the less moves. How far a marker moved says little: the place that a
+landmark has on the figure may be wrong by several centimetres, but then it is on both sides.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
+from itertools import takewhile
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from exactik.model import Skeleton
-from exactik.recordings.calibration import compare_with_anthropometry
-from exactik.recordings.diagnosis._sides import find_middle_plane
+from exactik.anatomy import find_partners, find_symmetry, list_mirrored_names
+from exactik.anatomy.marker_sets import list_landmarks, strip_prefix
+from exactik.model import Skeleton, human
+from exactik.recordings.calibration import compare_with_anthropometry, has_landmarks
+from exactik.recordings.diagnosis._context import MarkerUse
+from exactik.typing import Array
 
 if TYPE_CHECKING:
     from exactik.recordings.tracking import Track
@@ -17,6 +27,25 @@ STEP_SECONDS = 0.25  # [s] over which a direction is taken: half a step, so that
 MIN_TRAVEL = 1.0
 """[statures] of way before it has a direction: two steps; who stands or works on the spot goes
 nowhere."""
+
+PAIR_TOLERANCE = 0.05
+"""[share of the figure's height] between a marker and the mirror image of its partner, at rest:
+8 cm. Partners are put to landmarks within 2 cm; clusters on the two thighs may differ by a hand;
+markers of different landmarks on a long bone are 15 cm and more apart."""
+CENTRAL_DISTANCE = 0.02
+"""[share of the figure's height] from the middle plane up to which a marker on a bone of no side is
+itself of none: 3 cm, C7 or the sternum as badly placed as they come."""
+
+MIN_NAMED_PAIRS = 2
+"""Pairs that are called alike, from which on the names of a set tell sides: one is a chance."""
+
+MIN_PLACE_SD = 0.02
+"""[m, of a figure of 1.75 m] to which a bony landmark is found alike on both sides, at best: hands
+differ by 1 to 2 cm, and the bone's frame turns by some degrees. Landmarks of the pelvis have a
+smaller sd, for the sake of the hips."""
+MIRROR = np.array([1.0, -1.0, 1.0])
+"""From a place on a left bone to that on the right one: the frames of `human` have y to the left on
+both sides."""
 
 
 def measure_stature(skeleton: Skeleton) -> float:
@@ -59,3 +88,124 @@ def measure_heading(track: Track, span: slice, stature: float) -> float | None:
     forward_in_root = rest.rotations[0].T @ forward_at_rest
     forward = pose.rotations[:-1, 0] @ forward_in_root
     return float((way * forward).sum() / length)
+
+
+def find_unpaired_markers(skeleton: Skeleton, names: Sequence[str]) -> tuple[list[str], int]:
+    """Return markers without a partner on the other side, and the number of markers with a side.
+
+    Partners are on mirrored bones, or on the same bone of no side, and are called alike but for the
+    letter of the side; where names do not tell sides, they are mirror images on the figure at rest.
+
+    Args:
+        skeleton: the figure, with the markers where they are.
+        names: of the markers that are there.
+    """
+    pose = skeleton.forward(skeleton.neutral())
+    plane, partners = find_middle_plane(skeleton), find_partners(skeleton)
+    if plane is None:
+        return [], 0
+    middle, normal = plane
+    height = float(np.ptp(np.concatenate([pose.positions, pose.markers]), axis=0).max())
+    order = list(skeleton.markers)
+    places = {name: pose.markers[order.index(name)] for name in names}
+    bones = {name: skeleton.marker(name)[0] for name in names}
+    sided: list[str] = []
+    for name in names:
+        is_off = abs(float((places[name] - middle) @ normal)) > CENTRAL_DISTANCE * height
+        if is_off or bones[name] in partners:
+            sided.append(name)
+    opposites = {name: partners.get(bones[name], bones[name]) for name in sided}
+    short = _shorten(names)
+    mirrored = {name: _mirror_name(text) for name, text in short.items()}
+    called = {text.casefold(): name for name, text in short.items()}
+    alike = {
+        name
+        for name in sided
+        if any(bones.get(called.get(other, "")) == opposites[name] for other in mirrored[name])
+    }
+    says_side = len(alike) >= MIN_NAMED_PAIRS * 2
+    free, unpaired = set(sided) - alike, []
+    for name in sided:
+        if name not in free:
+            continue
+        free.discard(name)
+        image = places[name] - 2.0 * float((places[name] - middle) @ normal) * normal
+        others = sorted(n for n in free if bones[n] == opposites[name])
+        distances = {n: float(np.linalg.norm(places[n] - image)) for n in others}
+        partner = min(distances, key=lambda n: distances[n], default=None)
+        is_far = partner is None or distances[partner] > PAIR_TOLERANCE * height
+        if is_far or (says_side and len(mirrored[name]) > 0):
+            unpaired.append(name)
+        elif partner is not None:
+            free.discard(partner)
+    return unpaired, len(sided)
+
+
+def _shorten(names: Sequence[str]) -> dict[str, str]:
+    """Return names without subjects' prefixes and without a beginning that all have."""
+    short = {name: strip_prefix(name) for name in names}
+    columns = zip(*short.values(), strict=False) if len(short) > 1 else ()
+    shared = len(list(takewhile(lambda letters: len(set(letters)) == 1, columns)))
+    return {name: text[shared:] for name, text in short.items()}
+
+
+def _mirror_name(text: str) -> set[str]:
+    """Return what the partner of a marker may be called, in lower case; nothing without a side."""
+    return {other.casefold() for other in list_mirrored_names(text)}
+
+
+def find_middle_plane(skeleton: Skeleton) -> tuple[Array, Array] | None:
+    """Return a point of the plane between left and right at rest [m], and its normal; or None.
+
+    The normal points from left to right. None too where names do not tell which is which.
+    """
+    symmetry = find_symmetry(skeleton)
+    if symmetry is None or not symmetry.named.any():
+        return None
+    return symmetry.middle, symmetry.normal
+
+
+class PlaceDifference(NamedTuple):
+    """How far the markers of a landmark are from being mirror images of each other."""
+
+    left: str  # marker of the skeleton
+    right: str  # its partner
+    distance: float  # of the one's place on its bone from the mirror image of the other's [m]
+    z: float  # the same in standard deviations of such a place, at the figure's size
+
+
+def find_place_differences(
+    skeleton: Skeleton, uses: Sequence[MarkerUse], seen: Collection[str]
+) -> tuple[PlaceDifference, ...]:
+    """Return how left and right markers differ in their places on their bones, the worst first.
+
+    Nothing on a figure without the bones of `human`, whose left and right frames are not known to
+    be mirror images.
+
+    Args:
+        skeleton: the figure, with markers where a fit has put them.
+        uses: what each marker is.
+        seen: markers of the skeleton that the recording has.
+    """
+    if not has_landmarks(skeleton):
+        return ()
+    landmarks = list_landmarks()
+    markers = {
+        use.landmark: use.marker
+        for use in uses
+        if use.marker in seen
+        and use.landmark in landmarks
+        and not landmarks[use.landmark].is_cluster
+        and landmarks[use.landmark].bone == use.bone
+    }
+    size = measure_stature(skeleton) / measure_stature(human())
+    found = []
+    for landmark, left in markers.items():
+        right = markers.get(f"r_{landmark[2:]}") if landmarks[landmark].side == "l" else None
+        if left is None or right is None:
+            continue
+        image = MIRROR * skeleton.marker(left)[1]
+        distance = float(np.linalg.norm(image - skeleton.marker(right)[1]))
+        sd = size * max(landmarks[landmark].sd, MIN_PLACE_SD)
+        found.append(PlaceDifference(left, right, distance, distance / sd))
+    return tuple(sorted(found, key=lambda difference: -difference.z))

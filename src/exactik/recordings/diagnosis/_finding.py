@@ -27,6 +27,7 @@ class Finding:
         frames: first and last frame that it is about, counted from 0; None if it is about all.
         names: of markers, bones or dofs that it is about.
         details: what else its sentence needs, lengths in metres where the name has no unit.
+        offset: number that the file gives to the first frame: sentences count as the file does.
     """
 
     kind: str
@@ -37,6 +38,7 @@ class Finding:
     frames: tuple[int, int] | None = None
     names: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
+    offset: int = 0
 
     @property
     def code(self) -> str:
@@ -52,6 +54,12 @@ class Finding:
     def last(self) -> int:
         """Last frame."""
         return 0 if self.frames is None else self.frames[1]
+
+    @property
+    def remedy(self) -> str:
+        """Option or command that mends it, or shows where it comes from; "" if there is none."""
+        is_beyond = self.severity in ("care", "reject") and self.kind in THRESHOLDS
+        return THRESHOLDS[self.kind].remedy if is_beyond else ""
 
     @property
     def text(self) -> Reason:
@@ -73,6 +81,7 @@ class Finding:
             "value": float(f"{self.value:.6g}") if self.value == self.value else None,
             "threshold": self.threshold,
             "severity": self.severity,
+            "remedy": self.remedy,
             "text": self.text,
             "names": list(self.names),
         }

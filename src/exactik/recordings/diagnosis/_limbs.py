@@ -10,7 +10,6 @@ import numpy as np
 
 from exactik.anatomy import find_limbs, find_partners
 from exactik.model import Skeleton
-from exactik.typing import BoolArray
 
 if TYPE_CHECKING:
     from exactik.recordings.tracking import Track
@@ -18,27 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class LimbFacts:
-    """A limb of the body, its trunk or its head.
+    """A limb of the body, its trunk or its head."""
 
-    Attributes:
-        bones: from the trunk outwards.
-        mirrored: first bone of the same part on the other side, None if there is none.
-        markers: that were used and seen.
-        mean_error: of these [m]; not a number without markers.
-        p95_error: that 95 % of their samples keep below [m].
-        gap_share: of the frames in which a dof of it had lost its markers, mean of its dofs.
-        dofs: number of dofs with markers on their bone or beyond it.
-        open_dofs: those of them that nothing determines.
-    """
-
-    bones: tuple[str, ...]
-    mirrored: str | None
-    markers: tuple[str, ...]
-    mean_error: float
-    p95_error: float
-    gap_share: float
-    dofs: int
-    open_dofs: tuple[str, ...]
+    bones: tuple[str, ...]  # from the trunk outwards
+    mirrored: str | None  # first bone of the same part on the other side, None if there is none
+    mean_error: float  # of the markers that were used and seen [m]
 
     @property
     def name(self) -> str:
@@ -58,39 +41,15 @@ def find_instrumented_bones(skeleton: Skeleton, markers: Sequence[str]) -> set[s
     return found
 
 
-def measure_limbs(
-    track: Track, frames: slice, with_markers: BoolArray, is_open: BoolArray
-) -> tuple[LimbFacts, ...]:
-    """Return the parts of a track's figure that have markers.
-
-    Args:
-        track: the solved recording.
-        frames: in which the subject is there.
-        with_markers: dofs with markers on their bone or beyond it, (nv,).
-        is_open: dofs that nothing determines, (nv,).
-    """
+def measure_limbs(track: Track, frames: slice) -> tuple[LimbFacts, ...]:
+    """Return the parts of a track's figure that have markers, in the frames of its subject."""
     skeleton, errors = track.skeleton, track.errors_that_count[frames]
-    seen, undetermined = np.isfinite(errors), track.undetermined[frames]
     marker_bones = np.array([skeleton.marker(name)[0] for name in track.names])
-    names, dof_names = np.array(track.names), np.array(skeleton.dof_names)
-    dof_bones = np.array([name.rpartition(".")[0] for name in skeleton.dof_names])
     limbs, partners = [], find_partners(skeleton)
     for bones in find_limbs(skeleton):
-        here = np.isin(marker_bones, bones) & seen.any(axis=0)
-        samples = errors[:, here][seen[:, here]]
-        dofs = np.isin(dof_bones, bones) & with_markers
-        if not here.any():
-            continue
-        limbs.append(
-            LimbFacts(
-                bones=bones,
-                mirrored=partners.get(bones[0]),
-                markers=tuple(names[here].tolist()),
-                mean_error=float(samples.mean()),
-                p95_error=float(np.percentile(samples, 95.0)),
-                gap_share=float(undetermined[:, dofs].mean()) if dofs.any() else 0.0,
-                dofs=int(dofs.sum()),
-                open_dofs=tuple(dof_names[dofs & is_open].tolist()),
-            )
-        )
+        samples = errors[:, np.isin(marker_bones, bones)]
+        samples = samples[np.isfinite(samples)]
+        if len(samples) > 0:
+            mirrored, mean_error = partners.get(bones[0]), float(samples.mean())
+            limbs.append(LimbFacts(bones=bones, mirrored=mirrored, mean_error=mean_error))
     return tuple(limbs)

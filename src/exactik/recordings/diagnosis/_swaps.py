@@ -7,9 +7,8 @@ at the solved pose say little. So every suspicion is tried: some of its frames a
 the names exchanged, and what decides is whether all markers together then fit better. A swap that
 the solve itself put right is listed as well.
 
-The verdict on the recording counts those that are sure: seen in the paths, and nearer to the usual
-distances from the markers around if exchanged (`fits_better_exchanged`, by which a robust solve
-exchanges them back).
+Those are likely too that are seen in the paths, and nearer to the usual distances from the markers
+around if exchanged (`fits_better_exchanged`, by which a robust solve exchanges them back).
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ import numpy as np
 
 from exactik.model.motion import Swap, choose_even_frames, find_segments, find_swaps
 from exactik.recordings.diagnosis._finding import Finding
-from exactik.recordings.diagnosis._thresholds import THRESHOLDS
 from exactik.recordings.diagnosis._words import CLEARLY_NEARER
 from exactik.recordings.tracking import TrackingProblem, fits_better_exchanged, solve_frames
 from exactik.solvers import Auto
@@ -72,7 +70,7 @@ def examine_swaps(track: Track) -> list[Finding]:
     places, "exchanged_mm" from each other's, None if that was not looked at; "squares_ratio" the
     sum of squares of all markers after solving again with the names exchanged, over that before,
     None if this was not tried; "verdict" is "likely", "unlikely", "undecided", or "repaired" if the
-    solve took them exchanged; "is_sure" whether the verdict on the recording counts it.
+    solve took them exchanged.
     """
     by_pose = _suspect_by_pose(track)
     columns = {name: track.names.index(mine) for mine, name in track.recorded_names.items()}
@@ -112,17 +110,11 @@ def _examine_path(track: Track, suspicion: _Suspicion) -> Finding:
     swap = Swap(names=names, first=suspicion.first, last=suspicion.last, distance=0.0)
     if not fits_better_exchanged(track.problem, track.solved_positions, swap, track.options):
         return found
-    share = measure_swap(suspicion.first, suspicion.last, len(track))
-    return _with_details(found, value=share, verdict="likely", is_sure=True)
-
-
-def measure_swap(first: int, last: int, frames: int) -> float:
-    """Return the share of the frames of a recording in which two markers are exchanged.
-
-    After a single exchange the names before it or those after it may be wrong: the fewer.
-    """
-    count = last - first + 1
-    return (count if last < frames - 1 else min(count, first)) / frames
+    found = _with_details(found, verdict="likely")
+    if 0 < suspicion.first < suspicion.last - suspicion.first and found.last == len(track) - 1:
+        # After a single exchange the names before it or those after it are wrong: the fewer.
+        return replace(found, frames=(0, suspicion.first - 1))
+    return found
 
 
 def measure_exchange(measured: Array, places: Array) -> tuple[float, float]:
@@ -144,9 +136,8 @@ def _make_finding(
     return Finding(
         kind="swap",
         severity="look",
-        value=measure_swap(first, last, len(track)),
-        unit="share",
-        threshold=THRESHOLDS["swaps"].care,
+        value=float(last - first + 1),
+        unit="frames",
         frames=(first, last),
         names=names,
         details={
@@ -156,14 +147,12 @@ def _make_finding(
             "squares_ratio": None,
             "found_by": found_by,
             "verdict": "undecided",
-            "is_sure": False,
         },
     )
 
 
-def _with_details(found: Finding, value: float | None = None, **details: Any) -> Finding:
-    value = found.value if value is None else value
-    return replace(found, value=value, details={**found.details, **details})
+def _with_details(found: Finding, **details: Any) -> Finding:
+    return replace(found, details={**found.details, **details})
 
 
 def _place_markers(track: Track, frames: IntArray) -> Array:

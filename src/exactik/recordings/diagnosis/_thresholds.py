@@ -1,7 +1,7 @@
-"""Where good ends and where use ends, criterion by criterion: the only place that has the numbers.
+"""What the verdict counts: the share of doubtful values, and what is wrong with the whole.
 
-In the order of weight, by which reasons are listed. docs/verdict.md has the same table with what
-was measured on recordings that are right and on copies that were spoiled.
+In the order of weight, by which reasons are listed; the only place that has the numbers.
+docs/verdict.md has the same table.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ class Threshold:
         reject: from which it should not be used; None if this criterion alone never says so.
         unit: of both.
         is_least: whether less is worse, not more.
+        remedy: option or command that mends it, or shows where it comes from; "" for none.
     """
 
     care: float
     reject: float | None = None
     unit: str = ""
     is_least: bool = False
+    remedy: str = ""
 
     def grade(self, value: float) -> tuple[Literal["good", "care", "reject"], float]:
         """Return how grave a value is, and the threshold that it is beyond, or the first one.
@@ -39,67 +41,49 @@ class Threshold:
         return value >= limit if self.is_least else value <= limit
 
 
+MATCH = "exactik match"  # says what each marker was taken for, and why
+
 THRESHOLDS: dict[str, Threshold] = {
     # A newborn has 0.5 m; below 0.8 m nobody walks.
-    "stature-short": Threshold(care=0.8, reject=0.4, unit="m", is_least=True),
+    "stature-short": Threshold(
+        care=0.8, reject=0.4, unit="m", is_least=True, remedy="--length-unit"
+    ),
     # One adult in a million is taller than 2.15 m.
-    "stature-tall": Threshold(care=2.15, reject=2.6, unit="m"),
+    "stature-tall": Threshold(care=2.15, reject=2.6, unit="m", remedy="--length-unit"),
     # Of a figure that is no person: inches for centimetres make 2.54, less if bent.
-    "size": Threshold(care=2.0, unit="times"),
+    "size": Threshold(care=2.0, unit="times", remedy="--length-unit"),
     # The unit that the file states makes a giant or a dwarf: it was replaced by a guess.
-    "unit": Threshold(care=1.0, unit="times"),
+    "unit": Threshold(care=1.0, unit="times", remedy="--length-unit"),
     # 15 and 40 mm of an adult: skin moves by 5 to 10 mm on average over all markers.
-    "error": Threshold(care=0.009, reject=0.024, unit="statures"),
-    # 22 and 60 mm of an adult: the worst soft tissue, of thighs, moves by 10 to 20 mm.
-    "limb-error": Threshold(care=0.013, reject=0.036, unit="statures"),
-    # 35 mm of an adult on average: no skin moves so far, the marker is elsewhere.
-    "marker-error": Threshold(care=0.021, unit="statures"),
+    "error": Threshold(care=0.009, reject=0.024, unit="statures", remedy=MATCH),
+    # Of the values that markers determine.
+    "doubt": Threshold(care=0.02, reject=0.3, unit="share"),
     # Signs of volumes between markers: people have 0.4 to 1, mirror images −1 to −0.4.
-    "handedness": Threshold(care=0.2, reject=-0.2, unit="share", is_least=True),
+    "handedness": Threshold(care=0.2, reject=-0.2, unit="share", is_least=True, remedy="--axes"),
     # People seldom walk backwards; with left and right exchanged all do.
-    "backwards": Threshold(care=-0.3, unit="cosine", is_least=True),
+    "backwards": Threshold(care=-0.3, unit="cosine", is_least=True, remedy=MATCH),
     # With less, a small error is no evidence: as much is fitted as was measured.
-    "redundancy": Threshold(care=0.1, unit="share", is_least=True),
-    # Of the dofs with markers beyond them that nothing determines.
-    "open-dofs": Threshold(care=0.35, reject=0.7, unit="share"),
+    "redundancy": Threshold(care=0.1, unit="share", is_least=True, remedy="exactik calibrate"),
     # Of the markers on the subject: with less, most of what was measured has no say.
-    "markers-used": Threshold(care=0.6, reject=0.25, unit="share", is_least=True),
+    "markers-used": Threshold(
+        care=0.6, reject=0.25, unit="share", is_least=True, remedy="--mapping"
+    ),
     # Of the markers of a side without a partner: sets are symmetric, losses are not.
-    "unpaired": Threshold(care=0.12, unit="share"),
+    "unpaired": Threshold(care=0.12, unit="share", remedy=MATCH),
     # Of the landmarks of the recognised set, on the parts of the body that it is on.
-    "marker-set": Threshold(care=0.4, unit="share", is_least=True),
+    "marker-set": Threshold(care=0.4, unit="share", is_least=True, remedy=MATCH),
     # The figure leans by more than 60° from what is said to be up, on average.
-    "up-axis": Threshold(care=0.5, unit="cosine", is_least=True),
+    "up-axis": Threshold(care=0.5, unit="cosine", is_least=True, remedy="--up"),
     # Nobody says which axis is up, and too little of the body is seen to tell.
-    "up-guess": Threshold(care=0.0),
+    "up-guess": Threshold(care=0.0, remedy="--up"),
     # Of the samples of markers labelled by shape whose label is doubtful.
-    "labels": Threshold(care=0.05, reject=0.75, unit="share"),
+    "labels": Threshold(care=0.05, reject=0.75, unit="share", remedy="exactik label"),
     # Of the markers in use whose match is a guess.
-    "matches": Threshold(care=0.15, reject=0.5, unit="share"),
-    # Of the frames: a joint does not move that stays at its limit all the time.
-    "limits": Threshold(care=0.9, unit="share"),
+    "matches": Threshold(care=0.15, reject=0.5, unit="share", remedy="--mapping"),
     # Of adults: a shank that is off by 26 %; skin shows joint centres to 2 or 3 cm only.
-    "proportions": Threshold(care=7.5, reject=15.0, unit="sd"),
+    "proportions": Threshold(care=7.5, reject=15.0, unit="sd", remedy=MATCH),
     # Rms between left and right places of landmarks: 5 cm of bony ones, seldom 4 cm.
-    "marker-symmetry": Threshold(care=2.4, unit="sd"),
-    # Between the errors of left and right, where the worse is more than skin.
-    "limb-symmetry": Threshold(care=3.0, unit="times"),
-    # Of the frames with exchanged names: a limb turned over, a second of three minutes.
-    "swaps": Threshold(care=0.005, unit="share"),
-    # 40 mm of an adult for 0.1 s: where OpenSim's practice ends; in sound recordings 32.
-    "marker-stretch": Threshold(care=0.024, unit="statures"),
-    # 25 mm of an adult from one frame to the next; in sound recordings 17 at most.
-    "marker-jump": Threshold(care=0.015, unit="statures"),
-    # Of the time of a limb's joints that went by guess: a hand for a quarter of it.
-    "gaps": Threshold(care=0.08, reject=0.7, unit="share"),
-    # Of the frames with fewer than three markers.
-    "blind": Threshold(care=0.05, reject=0.5, unit="share"),
-    # Of the frames; one in fifty is seen in motion.
-    "not-converged": Threshold(care=0.02, reject=0.3, unit="share"),
-    # Of the frames: one in twenty is seen.
-    "jumps": Threshold(care=0.05, reject=0.3, unit="share"),
-    # Of the frames that fit far worse than others.
-    "poor-frames": Threshold(care=0.1, unit="share"),
-    # The fit of the figure did not come to rest.
-    "calibration": Threshold(care=0.0),
+    "marker-symmetry": Threshold(care=2.4, unit="sd", remedy=MATCH),
+    # The fit of the figure did not come to rest though the subject moves.
+    "calibration": Threshold(care=0.0, remedy="exactik calibrate"),
 }

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from exactik._text import join_names
+from exactik._threads import keep_blas_on_one_thread
 from exactik.model.motion import find_frozen_markers
 from exactik.recordings.diagnosis._evidence import Evidence
-from exactik.recordings.diagnosis._far_markers import find_far_markers
 from exactik.recordings.diagnosis._finding import Finding
+from exactik.recordings.diagnosis._map import (
+    find_concerned,
+    map_quality,
+    measure_doubt,
+)
 from exactik.recordings.diagnosis._thresholds import THRESHOLDS
+from exactik.recordings.diagnosis._words import describe_usable
 from exactik.recordings.diagnosis.criteria import CRITERIA, WITHOUT_MARKERS
+from exactik.recordings.tracking import Quality, QualityArray
 
 if TYPE_CHECKING:
     from exactik.recordings.tracking import Track
@@ -24,26 +34,49 @@ EXIT_CODES = {"good": 0, "care": 1, "reject": 3}
 """With which `exactik solve` ends; 2 is for what cannot be read."""
 MAX_NAMED_REASONS = 3  # in a sentence
 SEVERITIES = ("reject", "care", "look", "good")  # the gravest first
-EACH_BY_ITSELF = ("limb-error", "marker-error", "marker-stretch", "marker-jump", "limits")
-"""Kinds that measure every marker, limb or dof; those that are beyond are one reason together."""
 
 
-def diagnose(track: Track) -> tuple[Finding, ...]:
-    """Return all that there is to say about a track, the gravest first, see `Track.findings`."""
+class Diagnosis(NamedTuple):
+    """What there is to say about a track.
+
+    Attributes:
+        findings: see `Track.findings`.
+        quality: see `Track.quality`.
+        quality_finding: see `Track.quality_finding`.
+    """
+
+    findings: tuple[Finding, ...]
+    quality: QualityArray
+    quality_finding: NDArray[np.int32]
+
+
+@keep_blas_on_one_thread()
+def diagnose(track: Track) -> Diagnosis:
+    """Return all that there is to say about a track, the gravest first."""
     evidence = Evidence(track)
-    measured = [
-        found
-        for criterion in (CRITERIA if len(evidence.names) > 0 else WITHOUT_MARKERS)
-        for found in criterion(evidence)
-    ]
+    if len(evidence.names) == 0:
+        found = sort_findings(one for criterion in WITHOUT_MARKERS for one in criterion(evidence))
+        shape = (len(track), track.skeleton.nv)
+        quality = np.full(shape, Quality.OPEN, dtype=np.uint8)
+        return Diagnosis(found, quality, np.full(shape, -1, dtype=np.int32))
     found = [
-        *measured,
+        *(one for criterion in CRITERIA for one in criterion(evidence)),
         *evidence.stretches,
         *evidence.swaps,
-        *find_far_markers(track, evidence.swaps),
         *_find_frozen_markers(track),
     ]
-    return sort_findings(found)
+    offset = track.markers.first_frame
+    found = sort_findings(replace(one, offset=offset) for one in found)
+    # What a fault of a marker moves by less than the error bars is not worth a word.
+    with_dofs = [(one, find_concerned(evidence, one)) for one in found]
+    with_dofs = [(one, dofs) for one, dofs in with_dofs if dofs is None or dofs.any()]
+    found = [one for one, _ in with_dofs]
+    concerned = {n: dofs for n, (_, dofs) in enumerate(with_dofs) if dofs is not None}
+    drawn = map_quality(evidence, found, concerned)
+    doubt = replace(measure_doubt(evidence, drawn.quality), offset=offset)
+    findings = sort_findings((doubt, *found))
+    drawn.finding[drawn.finding >= findings.index(doubt)] += 1
+    return Diagnosis(findings, drawn.quality, drawn.finding)
 
 
 def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -51,40 +84,50 @@ def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     weights = {kind: n for n, kind in enumerate(THRESHOLDS)}
 
     def rank(found: Finding) -> tuple[int, int]:
-        is_look = found.severity == "look"
-        return SEVERITIES.index(found.severity), 0 if is_look else weights.get(found.kind, 99)
+        return SEVERITIES.index(found.severity), weights.get(found.kind, len(weights))
 
     return tuple(sorted(findings, key=rank))
 
 
 def _find_frozen_markers(track: Track) -> list[Finding]:
-    return [
-        Finding(
-            kind="frozen-marker",
-            severity="look",
-            value=float(frozen.last - frozen.first + 1),
-            unit="frames",
-            frames=(frozen.first, frozen.last),
-            names=(frozen.name,),
+    found = []
+    for frozen in find_frozen_markers(track.markers):
+        ends = track.markers.positions[[frozen.first, frozen.last]]
+        way = np.linalg.norm(ends[1] - ends[0], axis=1)  # of the markers that move on
+        moved = way[np.isfinite(way) & (way > 0.0)]
+        found.append(
+            Finding(
+                kind="frozen-marker",
+                severity="look",
+                value=float(frozen.last - frozen.first + 1),
+                unit="frames",
+                frames=(frozen.first, frozen.last),
+                names=(frozen.name,),
+                details={"distance": float(np.median(moved)) if len(moved) > 0 else 0.0},
+            )
         )
-        for frozen in find_frozen_markers(track.markers)
-    ]
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordingVerdict:
-    """Whether a solved recording can be used.
+    """Whether a solved recording can be used, and what of it.
 
     Attributes:
         grade: "good", "care" (usable with care) or "reject" (do not use).
         reasons: against "good", in order of weight; empty if it is good.
+        usable: what is measured and what is not, a sentence; "" if nothing was.
+        remarks: that count for nothing, such as that hardly anything moves.
         solved: bones that the markers tell something of.
         held: bones without a marker on them or beyond them: they stay at rest.
-        span: first and last frame in which the subject is seen, where that is not all of them.
+        span: first and last frame in which the subject is seen, as the file counts, where that is
+            not all of them.
     """
 
     grade: Grade
     reasons: tuple[Finding, ...]
+    usable: str = ""
+    remarks: tuple[Finding, ...] = ()
     solved: tuple[str, ...] = ()
     held: tuple[str, ...] = ()
     span: tuple[int, int] | None = None
@@ -100,28 +143,41 @@ class RecordingVerdict:
         return EXIT_CODES[self.grade]
 
     def __str__(self) -> str:
-        """Return a sentence or two."""
+        """Return a few sentences."""
         text = self.words
         if len(self.reasons) > 0:
-            causes = [reason.text for reason in self.reasons[:MAX_NAMED_REASONS]]
+            causes = [describe_reason(reason) for reason in self.reasons[:MAX_NAMED_REASONS]]
             more = len(self.reasons) - len(causes)
             text += f": {'; '.join(causes)}" + (f"; and {more} more" if more > 0 else "")
-        text += "."
+        return " ".join([f"{text}.", *self.asides])
+
+    @property
+    def asides(self) -> list[str]:
+        """What can be used and what cannot, a sentence each."""
+        sentences = [] if self.usable == "" else [self.usable]
+        for remark in self.remarks:
+            sentences.append(f"{remark.text[:1].upper()}{remark.text[1:]}.")
         if len(self.held) > 0 and len(self.solved) > 0:
             who = join_names(self.held, 4)
-            text += f" No marker tells anything of {who}: held at rest."
+            sentences.append(f"No marker tells anything of {who}: held at rest.")
         if self.span is not None:
-            text += f" The subject is seen in frames {self.span[0]} to {self.span[1]}."
-        return text
+            sentences.append(f"The subject is seen in frames {self.span[0]} to {self.span[1]}.")
+        return sentences
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data, for JSON."""
         return {
             "verdict": self.grade,
             "reasons": [reason.to_dict() for reason in self.reasons],
+            "usable": self.usable,
             "held": list(self.held),
             "span": None if self.span is None else list(self.span),
         }
+
+
+def describe_reason(reason: Finding) -> str:
+    """Return a reason with what mends it, if anything does."""
+    return reason.text if reason.remedy == "" else f"{reason.text} ({reason.remedy})"
 
 
 def judge_findings(findings: Sequence[Finding]) -> RecordingVerdict:
@@ -132,23 +188,16 @@ def judge_findings(findings: Sequence[Finding]) -> RecordingVerdict:
     if len(beyond) > 0:
         grade = "reject" if beyond[0].severity == "reject" else "care"
     by_kind = {found.kind: found for found in judged}
-    seen = by_kind.get("subject-seen")
+    seen, doubt = by_kind.get("subject-seen"), by_kind.get("doubt")
+    span = None
+    if seen is not None and seen.value < 1.0:
+        span = (seen.first + seen.offset, seen.last + seen.offset)
     return RecordingVerdict(
         grade=grade,
-        reasons=tuple(_join_reasons(beyond)),
+        reasons=tuple(beyond),
+        usable="" if doubt is None else describe_usable(doubt),
+        remarks=tuple(f for f in judged if f.severity == "look" and f.kind in THRESHOLDS),
         solved=by_kind["bones-solved"].names if "bones-solved" in by_kind else (),
         held=by_kind["bones-held"].names if "bones-held" in by_kind else (),
-        span=None if seen is None or seen.value == 1.0 else seen.frames,
+        span=span,
     )
-
-
-def _join_reasons(beyond: Sequence[Finding]) -> list[Finding]:
-    """Return the findings, with one for all markers, limbs or dofs of a kind: the worst."""
-    reasons: dict[str, Finding] = {}
-    for n, found in enumerate(beyond):
-        key = found.kind if found.kind in EACH_BY_ITSELF else str(n)
-        one = reasons.setdefault(key, found)
-        if one is not found:
-            worst = found if found.value > one.value else one
-            reasons[key] = replace(worst, names=(*one.names, *found.names))
-    return list(reasons.values())

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from exactik.recordings.diagnosis._finding import Finding
 
 MAX_NAMES = 4  # in a sentence
+MAX_DOUBTFUL = 3  # joints that are named with their frames
+MAX_SEGMENTS = 2  # of a joint that are named
 CLEARLY_NEARER = 0.7  # share of the error of two markers up to which their exchange is an argument
 
 SENTENCES = {
@@ -24,10 +26,8 @@ SENTENCES = {
     "size": "what was recorded has {size:.2g} times the size of the figure",
     "unit": "the length unit of the file cannot be right, lengths were multiplied by {factor:g}",
     "error": "markers are off by {error!m} on average",
-    "limb-error": "the markers of {names!n} are off by up to {error!m} on average",
-    "marker-error": "{names!n} {names!v} off by up to {error!m} on average",
-    "marker-stretch": "{names[0]} is off by up to {largest!m} in frames {first} to {last}",
-    "marker-jump": "{names[0]} jumps by {distance!m} in frame {first}",
+    "doubt": "{value!h} of the values that markers determine are doubtful",
+    "doubt, nothing": "the markers determine nothing",
     "handedness": "names are mixed up, as places of markers show",
     "handedness, mirrored": "left and right are exchanged, or two axes, as places of markers show",
     "backwards": "the figure goes backwards: left and right, or two axes, may be exchanged",
@@ -36,40 +36,24 @@ SENTENCES = {
         "of a good fit"
     ),
     "redundancy, still": ("hardly anything moves, so that {error!m} is no evidence of a good fit"),
-    "open-dofs": ("{open} of {count} dofs with markers beyond them are not determined ({bones!n})"),
+    "open-dofs": "the markers do not determine {names!n}",
     "markers-used": "only {used} of {recorded} markers are used, without {names!n}",
     "markers-used, none": "no marker of the figure is ever seen",
     "unpaired": "{names!n} have no partner on the other side",
     "marker-set": "the marker set {marker_set} lacks {missing} of {size} ({names!n})",
     "up-axis": "the figure leans by {angle:.0f}° on average if {axis} is up",
     "up-axis, upside down": "the figure is upside down if {axis} is up",
-    "up-guess": "neither the file nor the figure tells that {axis} is up (--up)",
+    "up-guess": "neither the file nor the figure tells that {axis} is up",
     "labels": "the labels of {value!p} of the samples are doubtful, found by shape",
     "matches": "what {names!n} are is a guess",
-    "limits": "{names!n} are at their limits in up to {value!p} of the frames",
-    "limits, one": "{names!n} is at its limit in up to {value!p} of the frames",
+    "limits": "at their limits in up to {value!p} of the frames: {names!n}",
     "proportions": "the {names!n} would have {ratio:.2f} times the usual length",
     "marker-symmetry": (
         "{pairs!n} sit at places that are not mirror images, by up to {distance!m}"
     ),
-    "limb-symmetry": "{names!n} is off by {error!m}, {mirrored} by {other!m}",
-    "swaps": (
-        "{pairs!n} seem to have exchanged their names for a while (--robust huber exchanges them)"
-    ),
-    "gaps": "joints of {limb} had lost their markers in {value!p} of the time",
-    "gaps, of no limb": "joints had lost their markers in {value!p} of the time",
-    "blind": "fewer than three markers are seen in {value!p} of the frames",
-    "not-converged": "the solve did not come to rest in {value!p} of the frames",
-    "jumps": "the pose jumps though no marker does in {value!p} of the frames",
-    "poor-frames": "markers fit far worse than elsewhere in {value!p} of the frames",
     "calibration": "the fit of the figure to the subject did not come to rest",
     "bones-solved": "markers tell something of {names!n}",
     "bones-held": "no marker tells anything of {names!n}: held at rest",
-    "far-marker": "{off_mm!l} off, up to {max_mm!l}; usually {usual_mm!l}",
-    "far-marker, left out": (
-        "{off_mm!l} off, up to {max_mm!l}; usually {usual_mm!l}; it was left out"
-    ),
-    "frozen-marker": "stays at the same place to the last digit while others move",
     "subject-seen": "the subject is seen in frames {first} to {last}",
 }
 """By kind; a variant of a kind is named behind a comma."""
@@ -109,11 +93,51 @@ STRETCHES = {
         label="not at rest",
         one="not solved to rest",
     ),
-    "poor-fit": StretchWords(
-        cause="markers fit badly, up to {value_mm:.0f} mm ({names!c})",
-        title="poor fit",
-        label="fits badly",
-        one="where markers fit badly",
+    "marker-error": StretchWords(
+        cause="{names!c} is off by {value!m} on average",
+        title="marker far off",
+        label="far off",
+        one="marker far off",
+        many="markers far off",
+    ),
+    "limb-error": StretchWords(
+        cause="the markers of {names!c} are off by {value!m} on average",
+        title="limb far off",
+        label="far off",
+        one="limb whose markers are far off",
+        many="limbs whose markers are far off",
+    ),
+    "limb-symmetry": StretchWords(
+        cause="the markers of {names!c} are off by {value!m} on average, {mirrored} by {other!m}",
+        title="sides differ",
+        label="sides differ",
+        one="limb worse than that of the other side",
+        many="limbs worse than those of the other side",
+    ),
+    "swap": StretchWords(
+        cause="{swap}",
+        title="swapped?",
+        label="swapped",
+        one="pair of markers with exchanged names",
+        many="pairs of markers with exchanged names",
+    ),
+    "far-marker": StretchWords(
+        cause="{names!c} is off by up to {value!m}, usually by {usual!m}",
+        title="marker far off",
+        label="far off",
+        one="where a marker is far off",
+    ),
+    "marker-jump": StretchWords(
+        cause="{names!c} is elsewhere, after a jump by {value!m} or before it",
+        title="marker elsewhere",
+        label="elsewhere",
+        one="where a marker is elsewhere",
+    ),
+    "frozen-marker": StretchWords(
+        cause="{names!c} stays at the same place to the last digit while others move",
+        title="frozen marker",
+        label="frozen",
+        one="of a frozen marker",
     ),
     "gap": StretchWords(
         cause="markers are missing that determine {names!c}",
@@ -208,26 +232,46 @@ def fill(template: str, **fields: Any) -> str:
 def describe(finding: Finding) -> Reason:
     """Return a finding in words."""
     kind, details = finding.kind, finding.details
-    if kind == "swap":
-        return Reason(describe_swap(details))
     fields = {
         "value": finding.value,
         "value_mm": 1e3 * finding.value,
         "names": finding.names,
-        "first": finding.first,
-        "last": finding.last,
+        "first": finding.first + finding.offset,
+        "last": finding.last + finding.offset,
         **details,
     }
+    if kind == "swap":
+        fields["swap"] = f"{' and '.join(finding.names)}: {describe_swap(details)}"
     if finding.severity == "look" and kind in STRETCHES:
         words = STRETCHES[kind]
         return Reason(fill(words.cause, **fields), words.consequence)
     variant = details.get("variant", "")
-    if kind == "limits" and len(finding.names) == 1:
-        variant = "one"
-    text = fill(SENTENCES[f"{kind}, {variant}" if variant != "" else kind], **fields)
-    if kind in ("marker-stretch", "marker-jump") and len(finding.names) > 1:
-        text += fill(", {names!n} in others", names=finding.names[1:])
-    return Reason(text)
+    return Reason(fill(SENTENCES[f"{kind}, {variant}" if variant != "" else kind], **fields))
+
+
+def describe_usable(doubt: Finding) -> str:
+    """Return what can be used and what cannot, by a finding of kind "doubt"."""
+    details, offset = doubt.details, doubt.offset
+    text = f"{format_share(details['measured'])} of {details['dofs']} dofs × "
+    text += f"{details['count']:,} frames are measured"
+    parts = []
+    for bone, segments, share in details["doubtful"][:MAX_DOUBTFUL]:
+        frames = [
+            f"{first + offset}" if first == last else f"{first + offset}–{last + offset}"
+            for first, last in segments
+        ]
+        is_few = len(frames) <= MAX_SEGMENTS
+        where = f"in {format_share(share)} of the frames"
+        if is_few:
+            where = f"in frame{'s' if frames != frames[:1] or '–' in frames[0] else ''} "
+            where += join_names(frames, MAX_SEGMENTS)
+        parts.append(f"{bone} {where}")
+    more = len(details["doubtful"]) - len(parts)
+    if len(parts) > 0:
+        text += f"; doubtful: {', '.join(parts)}" + (f" and {more} more" if more > 0 else "")
+    if len(details["open"]) > 0:
+        text += f"; not determined: {join_names(details['open'], MAX_NAMES)}"
+    return f"{text}."
 
 
 def describe_swap(details: Mapping[str, Any]) -> str:

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from exactik._text import count_noun
-from exactik.model.motion import mark_segments
 from exactik.recordings.calibration import compare_with_anthropometry
-from exactik.recordings.diagnosis._attention import name_bones
 from exactik.recordings.diagnosis._evidence import Evidence
 from exactik.recordings.diagnosis._far_markers import find_far_stretches, find_marker_jumps
-from exactik.recordings.diagnosis._figure import measure_heading
+from exactik.recordings.diagnosis._figure import (
+    find_place_differences,
+    find_unpaired_markers,
+    measure_heading,
+)
 from exactik.recordings.diagnosis._finding import Finding, measure
-from exactik.recordings.diagnosis._mirrored_places import find_place_differences
-from exactik.recordings.diagnosis._sides import find_unpaired_markers
 from exactik.recordings.diagnosis._thresholds import THRESHOLDS
 from exactik.recordings.tracking import NEIGHBOUR_RATIO
 
 SURE_CONFIDENCE = 0.5  # of a match, below which it is a doubt
 GEOMETRY = "geometry"  # code of a match by place and movement
+# Mean errors [statures] that no skin explains, by which values are doubtful: 22 mm of a limb (the
+# worst soft tissue, of thighs, moves by 10 to 20 mm), 35 mm of a marker.
+LIMB_ERROR, MARKER_ERROR = 0.013, 0.021
+SIDE_RATIO = 3.0  # of a limb's error to that of the other side, that skin does not explain either
 SIDE_ERROR = 0.006
 """[statures] of a limb below which it does not matter that the other is better: 10 mm."""
 
@@ -43,15 +49,37 @@ def measure_size(evidence: Evidence) -> Iterator[Finding]:
 
 def measure_errors(evidence: Evidence) -> Iterator[Finding]:
     """The markers fit as well as skin lets them: all, those of each limb, and each by itself."""
-    stature, errors = evidence.stature, evidence.errors
+    stature, errors, names = evidence.stature, evidence.errors, evidence.track.names
     yield measure("error", evidence.mean_error / stature, error=evidence.mean_error)
+    of_limbs = {limb.name: limb.mean_error for limb in evidence.limbs}
     for limb in sorted(evidence.limbs, key=lambda limb: -limb.mean_error):
-        error = limb.mean_error
-        yield measure("limb-error", error / stature, (limb.name,), error=error)
-    for m, name in enumerate(evidence.track.names):
+        error, other = limb.mean_error, of_limbs.get(limb.mirrored or "", math.inf)
+        facts = {"mirrored": limb.mirrored, "other": other}
+        if error > LIMB_ERROR * stature:
+            yield _doubt(evidence, "limb-error", error, limb.name, LIMB_ERROR)
+        elif error > SIDE_ERROR * stature and error > SIDE_RATIO * other:
+            yield _doubt(evidence, "limb-symmetry", error, limb.name, SIDE_ERROR, **facts)
+    for m, name in enumerate(names):
         if name in evidence.names:
             error = float(errors[evidence.seen[:, m], m].mean())
-            yield measure("marker-error", error / stature, (name,), error=error)
+            if error > MARKER_ERROR * stature:
+                yield _doubt(evidence, "marker-error", error, name, MARKER_ERROR)
+
+
+def _doubt(
+    evidence: Evidence, kind: str, error: float, name: str, limit: float, **details: Any
+) -> Finding:
+    """Return that the error of a marker or a limb [m] is beyond a limit [statures] on average."""
+    return Finding(
+        kind=kind,
+        severity="look",
+        value=error,
+        unit="m",
+        threshold=limit * evidence.stature,
+        frames=evidence.span,
+        names=(name,),
+        details=details,
+    )
 
 
 def measure_moments(evidence: Evidence) -> Iterator[Finding]:
@@ -59,7 +87,7 @@ def measure_moments(evidence: Evidence) -> Iterator[Finding]:
     track, first, ignored = evidence.track, evidence.span[0], evidence.ignored
     errors = np.where(ignored, np.nan, evidence.errors)
     rate, stature = track.markers.rate, evidence.stature
-    yield from find_far_stretches(errors, track.names, rate, stature, first)
+    yield from find_far_stretches(errors, track.names, rate, track.sigma, first)
     positions = track.solved_positions[evidence.frames]
     yield from find_marker_jumps(
         positions, ignored, track.names, rate, NEIGHBOUR_RATIO, stature, first
@@ -78,29 +106,19 @@ def measure_handedness(evidence: Evidence) -> Iterator[Finding]:
 
 
 def measure_redundancy(evidence: Evidence) -> Iterator[Finding]:
-    """More was measured than is fitted to it, so that the error tells something."""
-    coordinates = 3.0 * evidence.seen.sum(axis=1).mean()
-    # Equal poses tell nothing new of the parameters that are fitted to all frames together.
-    fitted = int(evidence.has_markers.sum()) + evidence.context.parameters / evidence.poses
-    yield measure(
+    """More was measured than is fitted to it, so that the error tells something.
+
+    Of a static trial nobody expects it, nor that the fit comes to rest: that is said, no more.
+    """
+    found = measure(
         "redundancy",
-        float(1.0 - fitted / coordinates),
+        evidence.redundancy,
         error=evidence.mean_error,
         count=count_noun(len(evidence.names), "marker"),
-        variant="still" if evidence.poses < 3 else "",
+        variant="still" if evidence.is_still else "",
     )
-
-
-def measure_open_dofs(evidence: Evidence) -> Iterator[Finding]:
-    """Markers determine the joints of the parts that they are on, away from their limits."""
-    track, names = evidence.track, np.array(evidence.skeleton.dof_names)
-    count, is_open = int(evidence.has_markers.sum()), evidence.has_markers & evidence.is_open
-    dofs = tuple(names[is_open].tolist())
-    facts = {"open": len(dofs), "count": count, "bones": name_bones(dofs)}
-    yield measure("open-dofs", len(dofs) / max(count, 1), dofs, **facts)
-    at_limits = track.at_limits[evidence.frames].mean(axis=0)
-    for k in np.flatnonzero(evidence.has_markers & (at_limits > 0.0)):
-        yield measure("limits", float(at_limits[k]), (str(names[k]),))
+    is_remark = evidence.is_still and found.severity == "care"
+    yield replace(found, severity="look") if is_remark else found
 
 
 def measure_use(evidence: Evidence) -> Iterator[Finding]:
@@ -158,7 +176,7 @@ def measure_up(evidence: Evidence) -> Iterator[Finding]:
 def measure_fit(evidence: Evidence) -> Iterator[Finding]:
     """The figure came to rest at proportions that people have, alike on both sides."""
     context, skeleton = evidence.context, evidence.skeleton
-    if context.settled is not None:
+    if context.settled is not None and not evidence.is_still:
         yield measure("calibration", 0.0 if context.settled else 1.0)
     if not context.is_fitted:
         return
@@ -180,43 +198,6 @@ def measure_fit(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
-def measure_sides(evidence: Evidence) -> Iterator[Finding]:
-    """Left and right fit alike."""
-    errors = {limb.name: limb.mean_error for limb in evidence.limbs}
-    for limb in evidence.limbs:
-        error, other = limb.mean_error, errors.get(limb.mirrored or "")
-        if other is not None and error > other and error >= SIDE_ERROR * evidence.stature:
-            facts = {"error": error, "mirrored": limb.mirrored, "other": other}
-            yield measure("limb-symmetry", error / max(other, 1e-6), (limb.name,), **facts)
-
-
-def measure_swaps(evidence: Evidence) -> Iterator[Finding]:
-    """No two markers were solved under each other's names, as their paths and neighbours show."""
-    swaps = [swap for swap in evidence.swaps if swap.details["is_sure"]]
-    pairs = list(dict.fromkeys(swap.names for swap in swaps))
-    yield measure(
-        "swaps",
-        max((swap.value for swap in swaps), default=0.0),
-        tuple(dict.fromkeys(name for pair in pairs for name in pair)),
-        pairs=[f"{one}/{other}" for one, other in pairs],
-    )
-
-
-def measure_frames(evidence: Evidence) -> Iterator[Finding]:
-    """Every limb has its markers most of the time, and most frames are solved from markers."""
-    track, frames = evidence.track, evidence.frames
-    worst = max(evidence.limbs, key=lambda limb: limb.gap_share, default=None)
-    if worst is None:
-        yield measure("gaps", 1.0, variant="of no limb")
-    else:
-        yield measure("gaps", worst.gap_share, limb=worst.name)
-    poor = [s.frames for s in evidence.stretches if s.kind == "poor-fit" and s.frames is not None]
-    yield measure("blind", float((evidence.seen.sum(axis=1) < 3).mean()))
-    yield measure("not-converged", float((~track.converged[frames]).mean()))
-    yield measure("jumps", float(track.jumps[frames].mean()))
-    yield measure("poor-frames", float(mark_segments(len(track), poor)[frames].mean()))
-
-
 def list_bones(evidence: Evidence) -> Iterator[Finding]:
     """Of which bones markers tell something, and in which frames the subject is seen."""
     held = tuple(b.name for b in evidence.skeleton.bones if b.name not in evidence.instrumented)
@@ -232,21 +213,34 @@ def list_bones(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
+def list_dofs(evidence: Evidence) -> Iterator[Finding]:
+    """Of which dofs nothing is known though they have markers, and which are at a limit."""
+    names = np.array(evidence.skeleton.dof_names)
+    is_open = evidence.has_markers & evidence.is_open
+    at_limits = evidence.track.at_limits[evidence.frames].mean(axis=0)
+    for kind, share in (("open-dofs", is_open.astype(float)), ("limits", at_limits)):
+        about = evidence.has_markers & (share > 0.0)
+        yield Finding(
+            kind=kind,
+            severity="good",
+            value=float(share.max(initial=0.0)),
+            unit="share",
+            names=tuple(names[about].tolist()),
+        )
+
+
 CRITERIA: tuple[Criterion, ...] = (
     measure_size,
     measure_errors,
     measure_moments,
     measure_handedness,
     measure_redundancy,
-    measure_open_dofs,
     measure_use,
     measure_names,
     measure_up,
     measure_fit,
-    measure_sides,
-    measure_swaps,
-    measure_frames,
     list_bones,
+    list_dofs,
 )
 WITHOUT_MARKERS: tuple[Criterion, ...] = (measure_use, list_bones)
 """What there is to say where none is ever seen."""

@@ -12,19 +12,12 @@ MAX_FRAMES = 240  # looked at, evenly spread: statistics of distances settle lon
 
 
 class PairDistances(NamedTuple):
-    """Distances of all pairs of M markers over time, (M, M) each; not a number where never seen.
+    """Distances of all pairs of M markers over time, (M, M) each; not a number where never seen."""
 
-    Attributes:
-        mean: [m].
-        sd: standard deviation over time [m].
-        quantile: the asked one [m].
-        frames: number in which both are seen.
-    """
-
-    mean: Array
-    sd: Array
-    quantile: Array
-    frames: IntArray
+    mean: Array  # [m]
+    sd: Array  # standard deviation over time [m]
+    quantile: Array  # the asked one [m]
+    frames: IntArray  # number in which both are seen
 
 
 def measure_pair_distances(positions: Array, quantile: float = 0.5) -> PairDistances:

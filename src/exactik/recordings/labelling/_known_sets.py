@@ -33,19 +33,12 @@ UP_AXES = ("z", "y", "x")  # tried where nobody says which is up, the commonest 
 
 
 class SetFit(NamedTuple):
-    """How well a known set fits the points of a recording.
+    """How well a known set fits the points of a recording."""
 
-    Attributes:
-        set_id: of the marker set; "own" for the markers that the skeleton has.
-        template: its labels, or those of a part of it.
-        up: axis of the recording that is up.
-        cost: mean over some frames of that of the best seed, see `Seed` [m²].
-    """
-
-    set_id: str
-    template: Template
-    up: str
-    cost: float
+    set_id: str  # of the marker set; "own" for the markers that the skeleton has
+    template: Template  # its labels, or those of a part of it
+    up: str  # axis of the recording that is up
+    cost: float  # mean over some frames of that of the best seed, see `Seed` [m²]
 
 
 def make_set_template(skeleton: Skeleton, set_id: str) -> Template:

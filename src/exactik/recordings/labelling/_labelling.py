@@ -25,27 +25,20 @@ place, or 6 cm of spread."""
 
 
 class LabelledFragment(NamedTuple):
-    """What a point is in a stretch of frames.
+    """What a point is in a stretch of frames."""
 
-    Attributes:
-        point: its name in the recording.
-        label: that it got; None for none.
-        first: frame, counted from 0 in `Markers.positions`.
-        last: frame, included.
-        margin: by how much the next best labelling is worse, as a difference of log probabilities.
-        misfit: how far it is from the place of its label and how much it moves there, as a negative
-            log probability.
-        code: "sure"; "known" if it was given; "near-tie" if another labelling is nearly as good;
-            "misfit" if it is far from where its label should be; "poor-fit" if the labels as a
-            whole fit badly; "copy" of another point; "unlabelled".
-    """
-
-    point: str
-    label: str | None
-    first: int
-    last: int
+    point: str  # its name in the recording
+    label: str | None  # that it got; None for none
+    first: int  # frame, counted from 0 in `Markers.positions`
+    last: int  # frame, included
+    # By how much the next best labelling is worse, as a difference of log probabilities
     margin: float
+    # How far it is from the place of its label and how much it moves there, as a negative log
+    # probability
     misfit: float
+    # "sure"; "known" if it was given; "near-tie" if another labelling is nearly as good; "misfit"
+    # if it is far from where its label should be; "poor-fit" if the labels as a whole fit badly;
+    # "copy" of another point; "unlabelled"
     code: str
 
     @property
@@ -68,27 +61,19 @@ class LabelledFragment(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Labelling:
-    """The labels of the points of a recording; `print` shows them as a table.
+    """The labels of the points of a recording; `print` shows them as a table."""
 
-    Attributes:
-        recording: as it was given.
-        skeleton: the figure with the labels as its markers, at the size of the subject.
-        fragments: of all points, point by point in the order of time.
-        mirror_margin: by how much the same with left and right exchanged is worse, as a difference
-            of log probabilities; infinite if the labels have no sides.
-        marker_set: id of the known set that was taken, "own" for the skeleton's own markers, "like"
-            for those of another recording, "names" for the names that the points had.
-        next_set: id of the set that fits next best; "" if no other was tried.
-        up: axis of the recording that is up.
-    """
-
-    recording: Markers
-    skeleton: Skeleton
-    fragments: tuple[LabelledFragment, ...]
+    recording: Markers  # as it was given
+    skeleton: Skeleton  # the figure with the labels as its markers, at the size of the subject
+    fragments: tuple[LabelledFragment, ...]  # of all points, point by point in the order of time
+    # By how much the same with left and right exchanged is worse, as a difference of log
+    # probabilities; infinite if the labels have no sides
     mirror_margin: float
+    # Id of the known set that was taken, "own" for the skeleton's own markers, "like" for those of
+    # another recording, "names" for the names that the points had
     marker_set: str = ""
-    next_set: str = ""
-    up: str = "z"
+    next_set: str = ""  # id of the set that fits next best; "" if no other was tried
+    up: str = "z"  # axis of the recording that is up
 
     def __repr__(self) -> str:
         named = len(self.found_labels)

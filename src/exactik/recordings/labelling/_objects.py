@@ -45,21 +45,15 @@ MIN_RELATIVE_MOTION = 0.03  # [m] extent below which a marker moves too little t
 
 
 class RigidObject(NamedTuple):
-    """A group of markers that is a thing and not part of a body.
+    """A group of markers that is a thing and not part of a body."""
 
-    Attributes:
-        names: of its markers.
-        code: "named" (its name says so), "static" (stands still while others move) or "unattached"
-            (moves as one and is joined to nothing).
-        spread: median standard deviation of the distances inside it [m]; not a number for a single
-            marker.
-        reason: in words.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # of its markers
+    # "named" (its name says so), "static" (stands still while others move) or "unattached" (moves
+    # as one and is joined to nothing)
     code: str
+    # Median standard deviation of the distances inside it [m]; not a number for a single marker
     spread: float
-    reason: str
+    reason: str  # in words
 
 
 def find_rigid_clusters(markers: Markers) -> list[tuple[str, ...]]:

@@ -26,19 +26,12 @@ people who walk or stand it is above 40."""
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelledSubjects:
-    """The labels of all subjects of a recording; `print` shows them as tables.
+    """The labels of all subjects of a recording; `print` shows them as tables."""
 
-    Attributes:
-        recording: as it was given.
-        subjects: by name, "" for a single one.
-        objects: things that are on no body; they get no label.
-        computed: points that software made, by name and code; they get no label.
-    """
-
-    recording: Markers
-    subjects: Mapping[str, Labelling]
-    objects: tuple[RigidObject, ...]
-    computed: Mapping[str, str]
+    recording: Markers  # as it was given
+    subjects: Mapping[str, Labelling]  # by name, "" for a single one
+    objects: tuple[RigidObject, ...]  # things that are on no body; they get no label
+    computed: Mapping[str, str]  # points that software made, by name and code; they get no label
 
     @property
     def needs_look(self) -> bool:

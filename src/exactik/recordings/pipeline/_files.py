@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -28,8 +29,9 @@ from exactik.io import (
     suffix_of,
     write_files,
 )
-from exactik.io.formats import CSV, NPZ, reader_of
+from exactik.io.formats import CSV, MOT, NPZ, reader_of
 from exactik.io.native import read_npz_metadata
+from exactik.io.tables import ColumnQuality, list_coordinate_columns, quality_path
 from exactik.model import Skeleton
 from exactik.model.motion import Markers, Motion, axes_matrix, check_up_axis, turn_to_up
 from exactik.recordings.angles import is_body
@@ -37,27 +39,20 @@ from exactik.recordings.calibration import CalibrationRecord, HandMapping
 from exactik.recordings.pipeline._options import RecordingOptions
 from exactik.recordings.pipeline._subjects import choose_subjects
 from exactik.recordings.pipeline._up_axis import align_up_axis, find_motion_up, find_upright_person
+from exactik.recordings.tracking import Quality, Track
 
 BUILT_IN = ("human", "quadruped", "hand", "octopus")  # what stands for our own figures
 
 
 @dataclass
 class LoadedSkeleton:
-    """The skeleton that is to move.
+    """The skeleton that is to move."""
 
-    Attributes:
-        skeleton: itself.
-        name: file, or that of a figure of our own.
-        up: which axis is up at rest, None if nobody knows.
-        notes: what is to be said about it, a sentence each.
-        record: how it was fitted to a subject, if its file says so.
-    """
-
-    skeleton: Skeleton
-    name: str
-    up: str | None
-    notes: list[str] = field(default_factory=list)
-    record: CalibrationRecord | None = None
+    skeleton: Skeleton  # itself
+    name: str  # file, or that of a figure of our own
+    up: str | None  # which axis is up at rest, None if nobody knows
+    notes: list[str] = field(default_factory=list)  # what is to be said about it, a sentence each
+    record: CalibrationRecord | None = None  # how it was fitted to a subject, if its file says so
 
     @property
     def built_in(self) -> bool:
@@ -67,30 +62,19 @@ class LoadedSkeleton:
 
 @dataclass
 class LoadedMotion:
-    """A motion as read.
+    """A motion as read."""
 
-    Attributes:
-        motion: with the axis that is up, where that is known.
-        notes: what is odd, a sentence each.
-    """
-
-    motion: Motion
-    notes: list[str]
+    motion: Motion  # with the axis that is up, where that is known
+    notes: list[str]  # what is odd, a sentence each
 
 
 @dataclass
 class LoadedRecording:
-    """A recording as read.
+    """A recording as read."""
 
-    Attributes:
-        markers: in the axes of the skeleton.
-        words: what was read, in a line.
-        notes: what is odd and what was done, a sentence each.
-    """
-
-    markers: Markers
-    words: str
-    notes: list[str]
+    markers: Markers  # in the axes of the skeleton
+    words: str  # what was read, in a line
+    notes: list[str]  # what is odd and what was done, a sentence each
 
 
 def read_skeleton(
@@ -162,7 +146,6 @@ def read_motion(
     """Return the motion in a file, with the axis that is up in it.
 
     Args:
-        name: the file.
         figure: skeleton, for files that hold none; without it one that lies beside the file.
         up: which axis is up, in place of what the file or custom says.
         figure_up: which axis is up in the skeleton's file; holds where the motion does not tell.
@@ -212,7 +195,6 @@ def read_recording(
     """Return the markers in a file, turned to the axes of the skeleton, cut in time.
 
     Args:
-        path: the file.
         skeleton_up: which axis is up for the skeleton; None if nobody knows.
         options: what the user says about the file.
         align: whether to turn it; what `solve_recording` gets stays as it is in the file.
@@ -277,17 +259,38 @@ def read_trial(
     return read.words, chosen.markers, notes
 
 
+def rate_columns(track: Track, blank: Collection[Quality]) -> ColumnQuality:
+    """Return what the values of a track are worth, by the names that tables have for them.
+
+    Args:
+        track: the solved recording.
+        blank: qualities of the values that are left out.
+    """
+    skeleton, quality = track.skeleton, track.quality
+    codes = dict(zip(skeleton.bone_names, track.joint_quality.T, strict=True))
+    if is_body(skeleton):
+        codes |= dict(zip(track.angles().names, track.angle_quality.T, strict=True))
+    dofs = dict(zip(skeleton.dof_names, quality.T, strict=True))
+    columns = [column for column in list_coordinate_columns(skeleton) if column.dof in dofs]
+    codes |= dofs | {column.name: dofs[column.dof] for column in columns}
+    words = tuple(quality.name.lower() for quality in Quality)
+    return ColumnQuality(codes=codes, words=words, blank=tuple(map(int, blank)))
+
+
 def write_motion(
-    motion: Motion, path: Path, angles: str | None = None, rotations: str | None = None
+    motion: Motion,
+    path: Path,
+    angles: str | None = None,
+    rotations: str | None = None,
+    quality: ColumnQuality | None = None,
 ) -> list[tuple[Path, str]]:
     """Write a motion as what its name says; return the files and what is in them, in words.
 
     Args:
-        motion: what to write.
-        path: where.
         angles: columns of MOT and CSV, see `write_csv_motion`. If None, CSV gets joint angles of
             a body alone, and MOT the coordinates too, for these can be read again.
         rotations: columns of CSV, likewise; coordinates if None.
+        quality: what values are worth, for CSV, MOT and NPZ; see `rate_columns`.
     """
     form, up, turned = find_format(path), motion.up_axis, ""
     assert form is not None  # as planned
@@ -297,7 +300,7 @@ def write_motion(
         motion = turn_to_up(motion, assumed)
         turned = f", turned from {up} up to {assumed} up, as readers of {form.suffix} expect"
     files = files_to_write(str(path), ())
-    more = {"angles": angles, "rotations": rotations}
+    more = {"angles": angles, "rotations": rotations, "quality": quality}
     if angles is None and form is CSV and rotations is None and is_body(motion.skeleton):
         more["angles"] = "clinical"
     given = {name: value for name, value in more.items() if value is not None}
@@ -306,4 +309,7 @@ def write_motion(
     if more["angles"] == "clinical" and form is CSV:
         columns = "the joint angles of the ISB"
     words = f"{len(motion)} frames of {columns}{turned}"
-    return [(path, words), *((Path(file), "its skeleton") for file in files[1:])]
+    beside = [(Path(file), "its skeleton") for file in files[1:]]
+    if quality is not None and form is MOT:
+        beside.append((Path(quality_path(str(path))), "what its values are worth"))
+    return [(path, words), *beside]

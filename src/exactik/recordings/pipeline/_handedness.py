@@ -39,7 +39,6 @@ def measure_handedness(
     so that it cannot be told.
 
     Args:
-        markers: the recording.
         skeleton: the figure before it is fitted, with markers where their names say.
         names: recorded name → the skeleton's.
     """

@@ -21,22 +21,15 @@ from exactik.recordings.pipeline._up_axis import align_up_axis, find_upright
 
 @dataclass(frozen=True, kw_only=True)
 class MatchedRecording:
-    """What the markers of one subject are.
+    """What the markers of one subject are."""
 
-    Attributes:
-        subject: name, "" if the recording has one subject.
-        mapping: what each marker is taken for.
-        distances: recorded name → how far it is from where the figure of the subject's size has it,
-            or from the nearest bone if it is not used [m]; empty if too few markers are known.
-        left_out: name → code, of markers of the file that are on no subject.
-        notes: what was assumed and done, a sentence each.
-    """
-
-    subject: str
-    mapping: MarkerMapping
+    subject: str  # name, "" if the recording has one subject
+    mapping: MarkerMapping  # what each marker is taken for
+    # Recorded name → how far it is from where the figure of the subject's size has it, or from the
+    # nearest bone if it is not used [m]; empty if too few markers are known
     distances: Mapping[str, float]
-    left_out: Mapping[str, str]
-    notes: tuple[str, ...]
+    left_out: Mapping[str, str]  # name → code, of markers of the file that are on no subject
+    notes: tuple[str, ...]  # what was assumed and done, a sentence each
 
 
 def match_recording(
@@ -53,7 +46,6 @@ def match_recording(
 
     Args:
         markers: the recording, in axes and under names of the file.
-        skeleton: the figure.
         skeleton_up: which axis is up for it; None if nobody knows.
         mapping: what recorded markers are, by hand, see `propose_mapping`.
         computed: whether to use points that software computed from markers.

@@ -29,21 +29,15 @@ MAX_LISTED_NAMES = 6
 
 @dataclass(frozen=True, kw_only=True)
 class PreparedSkeleton:
-    """A skeleton with markers, for all recordings of a subject.
+    """A skeleton with markers, for all recordings of a subject."""
 
-    Attributes:
-        skeleton: with the markers of the recordings, at the size of the subject if it was fitted.
-        names: recorded name → the skeleton's, where these differ.
-        notes: what was done, a sentence each.
-        mapping: what each recorded marker is; None where names agree.
-        calibration: how it was fitted; None if it was not.
-    """
-
+    # With the markers of the recordings, at the size of the subject if it was fitted
     skeleton: Skeleton
+    # Recorded name → the skeleton's, where these differ
     names: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    mapping: MarkerMapping | None = None
-    calibration: Calibration | None = None
+    notes: tuple[str, ...] = ()  # what was done, a sentence each
+    mapping: MarkerMapping | None = None  # what each recorded marker is; None where names agree
+    calibration: Calibration | None = None  # how it was fitted; None if it was not
 
     def rename_markers(self, markers: Markers) -> Markers:
         """Return markers under the skeleton's names, without those that it does not know.

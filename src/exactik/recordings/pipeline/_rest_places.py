@@ -15,7 +15,6 @@ def pair_with_rest(
     """Return where known markers are in a recording, and where they are on the figure at rest.
 
     Args:
-        markers: the recording.
         skeleton: the figure, with markers.
         names: recorded name → the skeleton's, of the markers that are known.
         max_frames: of the recording, spread over it.

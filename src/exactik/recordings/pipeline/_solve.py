@@ -29,19 +29,12 @@ Progress = Callable[[str, int, int], object]
 
 @dataclass(frozen=True, kw_only=True)
 class SolvedRecording:
-    """One subject of a recording.
+    """One subject of a recording."""
 
-    Attributes:
-        subject: name, "" if the recording has one subject.
-        track: the motion; its `context` says what was decided on the way.
-        prepared: the skeleton, for other recordings of the subject.
-        notes: what was assumed and done, a sentence each.
-    """
-
-    subject: str
-    track: Track
-    prepared: PreparedSkeleton
-    notes: tuple[str, ...]
+    subject: str  # name, "" if the recording has one subject
+    track: Track  # the motion; its `context` says what was decided on the way
+    prepared: PreparedSkeleton  # the skeleton, for other recordings of the subject
+    notes: tuple[str, ...]  # what was assumed and done, a sentence each
 
     @property
     def verdict(self) -> RecordingVerdict:

@@ -18,22 +18,15 @@ MAX_LISTED_NAMES = 6
 
 @dataclass(frozen=True, kw_only=True)
 class SubjectMarkers:
-    """The markers of one subject.
+    """The markers of one subject."""
 
-    Attributes:
-        name: of the subject, "" if the recording has only one.
-        markers: on the subject.
-        left_out: name → why, of markers of the file that are on no subject: a code as of `Match`.
-        subjects: names of all subjects in the file.
-        notes: what was left out, a sentence each.
-        label_doubt: share of the samples whose label is doubtful, if they were labelled by shape.
-    """
-
-    name: str
-    markers: Markers
+    name: str  # of the subject, "" if the recording has only one
+    markers: Markers  # on the subject
+    # Name → why, of markers of the file that are on no subject: a code as of `Match`
     left_out: Mapping[str, str]
-    subjects: tuple[str, ...]
-    notes: tuple[str, ...]
+    subjects: tuple[str, ...]  # names of all subjects in the file
+    notes: tuple[str, ...]  # what was left out, a sentence each
+    # Share of the samples whose label is doubtful, if they were labelled by shape
     label_doubt: float | None = None
 
 

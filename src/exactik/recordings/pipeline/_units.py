@@ -20,19 +20,12 @@ MAX_FRAMES = 200  # looked at, spread over the recording; the size is a median o
 
 
 class SizedRecording(NamedTuple):
-    """A recording in metres.
+    """A recording in metres."""
 
-    Attributes:
-        markers: the recording with its unit corrected [m].
-        size: of the figure as it was read, in sizes of the skeleton; None if unknown.
-        factor: by which lengths were multiplied.
-        notes: what was changed.
-    """
-
-    markers: Markers
-    size: float | None
-    factor: float
-    notes: list[str]
+    markers: Markers  # the recording with its unit corrected [m]
+    size: float | None  # of the figure as it was read, in sizes of the skeleton; None if unknown
+    factor: float  # by which lengths were multiplied
+    notes: list[str]  # what was changed
 
 
 def correct_unit(markers: Markers, skeleton: Skeleton, names: Mapping[str, str]) -> SizedRecording:

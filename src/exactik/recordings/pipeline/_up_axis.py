@@ -41,32 +41,20 @@ by 10°, a runner's by 20°; of three axes no other is then nearer than 53°."""
 
 
 class Upright(NamedTuple):
-    """From the feet to the head.
+    """From the feet to the head."""
 
-    Attributes:
-        direction: mean over the frames of unit vectors, (3,), world axes of the recording; short if
-            they differ.
-        axis: "x", "y" or "z" that it is nearest to.
-        cosine: of it with that axis; negative if the figure is upside down.
-    """
-
+    # Mean over the frames of unit vectors, (3,), world axes of the recording; short if they differ
     direction: Array
-    axis: str
-    cosine: float
+    axis: str  # "x", "y" or "z" that it is nearest to
+    cosine: float  # of it with that axis; negative if the figure is upside down
 
 
 class AlignedRecording(NamedTuple):
-    """A recording with the skeleton's axis up.
+    """A recording with the skeleton's axis up."""
 
-    Attributes:
-        markers: turned.
-        up: which axis it was, and who says so.
-        notes: what was turned or assumed.
-    """
-
-    markers: Markers
-    up: UpAxis
-    notes: list[str]
+    markers: Markers  # turned
+    up: UpAxis  # which axis it was, and who says so
+    notes: list[str]  # what was turned or assumed
 
 
 def align_up_axis(
@@ -78,7 +66,6 @@ def align_up_axis(
     feet; else as markers spread most, or as is the custom of the format.
 
     Args:
-        markers: the recording.
         skeleton_up: which axis is up for the skeleton; None if nobody knows, and nothing is turned.
         upright: how the figure stands in the recording, see `find_upright`.
         is_given: whether the recording's `up_axis` is the user's word.
@@ -122,7 +109,6 @@ def find_upright(
 
     Args:
         markers: the recording, in axes of its own.
-        skeleton: the figure.
         skeleton_up: which axis is up for it at rest.
         names: recorded name → the skeleton's.
     """

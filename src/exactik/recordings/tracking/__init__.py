@@ -20,11 +20,15 @@ from exactik.recordings.tracking._continuity import (
     take_better_segments,
 )
 from exactik.recordings.tracking._error_bars import (
+    GRAVITY,
+    Quality,
+    QualityArray,
     are_minima,
     compute_combination_deviations,
     compute_standard_deviations,
     estimate_noise,
     measure_frame_errors,
+    raise_quality,
 )
 from exactik.recordings.tracking._first_pass import (
     align_to_markers,
@@ -44,6 +48,7 @@ from exactik.recordings.tracking._frame_solver import (
 from exactik.recordings.tracking._gaps import (
     FramePostures,
     combine_postures,
+    compute_lost_share,
     compute_marker_information,
     make_postures,
     solve_gap_frames,
@@ -70,6 +75,7 @@ from exactik.recordings.tracking._prepare import (
     remove_outliers,
 )
 from exactik.recordings.tracking._problem import (
+    ASSUMED_NOISE,
     LOSS_KINDS,
     UNKNOWN_SD,
     CoordinateReference,
@@ -89,8 +95,10 @@ from exactik.recordings.tracking.smoothing import (
 )
 
 __all__ = [
+    "ASSUMED_NOISE",
     "COLD_START",
     "DEFAULT_OPTIONS",
+    "GRAVITY",
     "LOSS_KINDS",
     "NEIGHBOUR_RATIO",
     "PROGRESS_SHARES",
@@ -103,6 +111,8 @@ __all__ = [
     "FrameSolutions",
     "PathWindow",
     "PlainTrackOptions",
+    "Quality",
+    "QualityArray",
     "Smoother",
     "Smoothing",
     "Track",
@@ -116,6 +126,7 @@ __all__ = [
     "close_step",
     "combine_postures",
     "compute_combination_deviations",
+    "compute_lost_share",
     "compute_marker_information",
     "compute_standard_deviations",
     "compute_step_charges",
@@ -144,6 +155,7 @@ __all__ = [
     "measure_frame_errors",
     "move_rigidly",
     "prepare_markers",
+    "raise_quality",
     "remove_outliers",
     "search_branches",
     "solve_cold_start",

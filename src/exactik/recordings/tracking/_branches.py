@@ -104,25 +104,15 @@ def search_branches(
 
 
 class PathWindow(NamedTuple):
-    """Frames of a path that may be changed.
+    """Frames of a path that may be changed."""
 
-    Attributes:
-        run: problem and options.
-        path: of all frames.
-        residual: of the path from `first` to `last` [m], (n, M, 3).
-        usual_cost: of a frame in it: the median.
-        first: frame; stays as it is unless it is the recording's first.
-        last: frame; likewise.
-        least_cost: of the best solution that was found for each frame, (T,).
-    """
-
-    run: TrackingRun
-    path: FrameSolutions
-    residual: Array
-    usual_cost: float
-    first: int
-    last: int
-    least_cost: Array
+    run: TrackingRun  # problem and options
+    path: FrameSolutions  # of all frames
+    residual: Array  # of the path from `first` to `last` [m], (n, M, 3)
+    usual_cost: float  # of a frame in it: the median
+    first: int  # frame; stays as it is unless it is the recording's first
+    last: int  # frame; likewise
+    least_cost: Array  # of the best solution that was found for each frame, (T,)
 
     @classmethod
     def around(
@@ -201,17 +191,11 @@ def make_other_poses(window: PathWindow, frames: IntArray, seed: int) -> tuple[A
 
 
 class BranchPath(NamedTuple):
-    """A part of a branch that a path may take.
+    """A part of a branch that a path may take."""
 
-    Attributes:
-        frames: away from the frame at which the branch was found, (n,).
-        solutions: of these frames.
-        residual: of the same [m], (n, M, 3).
-    """
-
-    frames: IntArray
-    solutions: FrameSolutions
-    residual: Array
+    frames: IntArray  # away from the frame at which the branch was found, (n,)
+    solutions: FrameSolutions  # of these frames
+    residual: Array  # of the same [m], (n, M, 3)
 
 
 def splice_branch(window: PathWindow, t: int, start: Array) -> bool:

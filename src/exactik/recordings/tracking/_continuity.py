@@ -84,17 +84,11 @@ def _smaller_neighbour(steps: Array) -> Array:
 
 
 class FramePoses(NamedTuple):
-    """Poses of some frames.
+    """Poses of some frames."""
 
-    Attributes:
-        frames: (n,).
-        q: (n, nq).
-        residual: of the markers [m], (n, M, 3).
-    """
-
-    frames: IntArray
-    q: Array
-    residual: Array
+    frames: IntArray  # (n,)
+    q: Array  # (n, nq)
+    residual: Array  # of the markers [m], (n, M, 3)
 
     def take(self, rows: slice | BoolArray) -> FramePoses:
         """Return some of them."""

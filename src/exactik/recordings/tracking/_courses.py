@@ -24,15 +24,10 @@ MIN_GPU_COURSES = 2048
 
 
 class FrameRun(NamedTuple):
-    """Frames to solve one after the other.
+    """Frames to solve one after the other."""
 
-    Attributes:
-        frames: in the order to be solved, (n,).
-        start: pose that the first one starts from, (nq,).
-    """
-
-    frames: IntArray
-    start: Array
+    frames: IntArray  # in the order to be solved, (n,)
+    start: Array  # pose that the first one starts from, (nq,)
 
 
 def choose_tracking_gpu(

@@ -1,10 +1,12 @@
-"""How far to trust a track: noise of the markers, error bars of the dofs, minima or not."""
+"""How far to trust a track: noise of the markers, error bars, quality of values, minima or not."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import IntEnum
 
 import numpy as np
+from numpy.typing import NDArray
 
 from exactik._threads import run_in_threads
 from exactik.kernels.linear.variances import new_variance_scratch
@@ -151,3 +153,50 @@ def are_minima(problem: TrackingProblem, q: Array, frames: IntArray | None = Non
         buffers.workspace,
     )
     return is_minimum != 0.0
+
+
+class Quality(IntEnum):
+    """What a value of one dof in one frame is worth.
+
+    Attributes:
+        MEASURED: markers determine it, see `AssessmentOptions.measured_sd`.
+        INFERRED: it follows from before and after a gap, or from the usual posture as much as from
+            markers.
+        DOUBTFUL: a finding concerns it.
+        OPEN: nothing determines it.
+        BOUND: it is a limit or a lock, no measurement.
+    """
+
+    MEASURED = 0
+    INFERRED = 1
+    DOUBTFUL = 2
+    OPEN = 3
+    BOUND = 4
+
+
+GRAVITY = (Quality.MEASURED, Quality.BOUND, Quality.INFERRED, Quality.DOUBTFUL, Quality.OPEN)
+"""From the least grave to the gravest: a value to which several apply has the last of them."""
+
+QualityArray = NDArray[np.uint8]
+_RANKS = np.argsort(GRAVITY).astype(np.uint8)  # of each quality
+
+
+def raise_quality(quality: QualityArray, new: Quality) -> NDArray[np.bool_]:
+    """Make all cells of an array of this quality where it is graver; return which it was of."""
+    changed = _RANKS[quality] < _RANKS[new]
+    quality[changed] = new
+    return changed
+
+
+def find_worst_quality(quality: QualityArray, members: BoolArray) -> QualityArray:
+    """Return the worst quality of some dofs each, (T, n) of (T, nv); MEASURED where there is none.
+
+    Args:
+        quality: of the dofs, (T, nv).
+        members: which dofs belong together, (n, nv).
+    """
+    worst = np.zeros((len(quality), len(members)), dtype=np.uint8)
+    for k, own in enumerate(members):
+        for dof in np.flatnonzero(own):
+            worst[:, k] = np.maximum(worst[:, k], _RANKS[quality[:, dof]])
+    return np.array(GRAVITY, dtype=np.uint8)[worst]

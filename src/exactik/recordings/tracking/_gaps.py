@@ -38,7 +38,7 @@ def compute_marker_information(problem: TrackingProblem, q: Array) -> Array:
     return problem.targets.weight[:, None] * total / max(len(chosen), 1)
 
 
-def _compute_lost_share(seen: BoolArray, information: Array) -> Array:
+def compute_lost_share(seen: BoolArray, information: Array) -> Array:
     """Return how much of what determines each dof is missing, 0 to 1, (n, nv), by markers seen."""
     lost = (~seen).astype(float) @ information
     total = information.sum(axis=0)
@@ -46,25 +46,15 @@ def _compute_lost_share(seen: BoolArray, information: Array) -> Array:
 
 
 class FramePostures(NamedTuple):
-    """What frames are pulled to besides their markers: all to neutral, some to their course.
+    """What frames are pulled to besides their markers: all to neutral, some to their course."""
 
-    Attributes:
-        skeleton: whose they are.
-        neutral: for all frames or each, (1 or T, nq).
-        neutral_weight: how firmly they are pulled to neutral, (1 or T, nv).
-        frames: that have a course, (k,), in order.
-        course: of these, (k, nq).
-        course_weight: how firmly they are pulled to it, (k, nv).
-        undetermined: dofs that go by their course, (T, nv).
-    """
-
-    skeleton: Skeleton
-    neutral: Array
-    neutral_weight: Array
-    frames: IntArray
-    course: Array
-    course_weight: Array
-    undetermined: BoolArray
+    skeleton: Skeleton  # whose they are
+    neutral: Array  # for all frames or each, (1 or T, nq)
+    neutral_weight: Array  # how firmly they are pulled to neutral, (1 or T, nv)
+    frames: IntArray  # that have a course, (k,), in order
+    course: Array  # of these, (k, nq)
+    course_weight: Array  # how firmly they are pulled to it, (k, nv)
+    undetermined: BoolArray  # dofs that go by their course, (T, nv)
 
     def combine(self, frames: IntArray) -> tuple[Array, Array]:
         """Return the one posture that each frame is pulled to, (n, nq), and how firmly, (n, nv)."""
@@ -117,7 +107,7 @@ def make_postures(
     """Return what frames are pulled to, given a path q, (T, nq), through all of them."""
     undetermined = np.zeros((len(q), problem.skeleton.nv), dtype=bool)
     frames = np.flatnonzero(~problem.seen.all(axis=1))
-    share = _compute_lost_share(problem.seen[frames], information)
+    share = compute_lost_share(problem.seen[frames], information)
     undetermined[frames] = share > options.max_lost_share
     share = share[undetermined[frames].any(axis=1)]
     frames = np.flatnonzero(undetermined.any(axis=1))

@@ -22,10 +22,11 @@ class AssessmentOptions:
     Attributes:
         converged_gradient: relative gradient up to which a frame whose descent stalled counts as
             converged: what is left of the pose to find is far below the noise.
-        open_sd: [rad or m] median standard deviation above which a dof counts as never determined.
+        measured_sd: [rad or m] standard deviation up to which a value counts as measured: 95 % of
+            such values are within 10° of the truth.
+        open_sd: [rad or m] standard deviation above which nothing determines a value; in the median
+            over the recording, that of a dof which is never determined.
         open_sd_frames: by which that is judged.
-        poor_fit: times the usual error of a frame, above which it fits badly.
-        poor_fit_min: [m] error below which no frame does: recordings without noise.
         cost_above_best: share by which a frame costs more than the best solution found for it,
             above which that is said: "within 1 %" of the benchmarks.
         segment_cost_above_best: the same at the worst frame of a segment, for the segment to be
@@ -34,10 +35,9 @@ class AssessmentOptions:
     """
 
     converged_gradient: float = 1e-3
+    measured_sd: float = 0.089
     open_sd: float = 0.5
     open_sd_frames: int = 24
-    poor_fit: float = 3.0
-    poor_fit_min: float = 1e-4
     cost_above_best: float = 0.01
     segment_cost_above_best: float = 0.05
     ignored_weight: float = 0.2

@@ -25,9 +25,11 @@ from exactik.recordings.angles import (
 )
 from exactik.recordings.tracking._continuity import find_jumping_bones
 from exactik.recordings.tracking._error_bars import (
+    QualityArray,
     are_minima,
     compute_combination_deviations,
     compute_standard_deviations,
+    find_worst_quality,
     measure_frame_errors,
 )
 from exactik.recordings.tracking._options import TrackingOptions
@@ -36,7 +38,15 @@ from exactik.recordings.tracking.smoothing import Smoothing
 from exactik.typing import Array, BoolArray, IntArray
 
 if TYPE_CHECKING:
-    from exactik.recordings.diagnosis import Finding, RecordingContext, RecordingVerdict
+    from exactik.recordings.diagnosis import (
+        Diagnosis,
+        Finding,
+        RecordingContext,
+        RecordingVerdict,
+    )
+
+ANGLE_POSES = 16  # by which it is judged which dofs an angle changes with
+MIN_ANGLE_RATE = 0.1  # of an angle to a dof, from which it does: a tenth of its error
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -237,7 +247,35 @@ class Track:
         What was measured and is fine, too, with severity "good". `verdict` and `attention` are
         views of it, as are the report, the bookmarks of the player and the summary as JSON.
         """
+        return self._diagnosis.findings
+
+    @cached_property
+    def _diagnosis(self) -> Diagnosis:
         return find("diagnose")(self)
+
+    @property
+    def quality(self) -> QualityArray:
+        """What every value is worth: a `Quality` for each dof in each frame, (T, nv)."""
+        return self._diagnosis.quality
+
+    @property
+    def quality_finding(self) -> NDArray[np.int32]:
+        """Which of `findings` made each value what it is, (T, nv); −1 where none did."""
+        return self._diagnosis.quality_finding
+
+    @cached_property
+    def joint_quality(self) -> QualityArray:
+        """The worst quality of the dofs of each joint, (T, B), in the order of `GRAVITY`."""
+        bones = np.arange(len(self.skeleton.bones))[:, None]
+        return find_worst_quality(self.quality, bones == np.asarray(self.skeleton.dof_bones))
+
+    @cached_property
+    def angle_quality(self) -> QualityArray:
+        """The worst quality of the dofs that each of the `angles` changes with, (T, count)."""
+        names, segments = self.angles().names, find_body_segments(self.skeleton)
+        q = np.array(self.motion.q[choose_even_frames(len(self), ANGLE_POSES)])
+        rates = np.abs(compute_angle_rates(segments, names, q)).mean(axis=0)
+        return find_worst_quality(self.quality, rates > MIN_ANGLE_RATE)
 
     @cached_property
     def attention(self) -> list[Finding]:

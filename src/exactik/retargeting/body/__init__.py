@@ -20,26 +20,3 @@ from exactik.retargeting.body._speeds import (
     is_robot,
     measure_hinges,
 )
-
-__all__ = [
-    "MAX_HINGE_SPEED",
-    "BodyFigure",
-    "HingeSpeed",
-    "Limb",
-    "RestEnds",
-    "SourceBody",
-    "find_bones_below",
-    "find_limb",
-    "find_limb_dofs",
-    "find_moving_coordinates",
-    "find_other_bones",
-    "find_rest_ends",
-    "find_root_dofs",
-    "find_speed_limits",
-    "find_stretching_dofs",
-    "is_robot",
-    "leave_out",
-    "make_body_figure",
-    "measure_hinges",
-    "rotation_between",
-]

@@ -14,17 +14,11 @@ from exactik.typing import BoolArray
 
 
 class Limb(NamedTuple):
-    """What jumps together, and against what.
+    """What jumps together, and against what."""
 
-    Attributes:
-        bones: whose turns are looked at, their names.
-        body: the bone that carries the limb.
-        moving: names of all bones of the limb, whose dofs change over.
-    """
-
-    bones: tuple[str, ...]
-    body: str
-    moving: tuple[str, ...]
+    bones: tuple[str, ...]  # whose turns are looked at, their names
+    body: str  # the bone that carries the limb
+    moving: tuple[str, ...]  # names of all bones of the limb, whose dofs change over
 
 
 def find_limb(figure: BodyFigure, name: str) -> Limb:

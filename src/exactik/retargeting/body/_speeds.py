@@ -58,9 +58,7 @@ def measure_hinges(skeleton: Skeleton, q: Array, rate: float) -> tuple[HingeSpee
     """Return how fast each hinge turns at most, in the order of the dofs.
 
     Args:
-        skeleton: the figure.
         q: poses, (T, nq).
-        rate: frames a second [Hz].
     """
     dofs, limits = find_hinges(skeleton), find_speed_limits(skeleton)
     if len(q) < 2:

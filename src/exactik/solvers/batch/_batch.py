@@ -18,7 +18,7 @@ from exactik._arrays import as_floats, freeze
 from exactik._threads import run_in_threads
 from exactik.errors import ShapeError, UsageError
 from exactik.goals import pack_batch_targets
-from exactik.kernels.calculus.workspace import new_workspace
+from exactik.kernels.calculus.workspace import curvature_rows, new_workspace
 from exactik.kernels.descent import starts as kernel
 from exactik.kernels.descent.results import (
     RESULT_ATTEMPTS,
@@ -131,8 +131,8 @@ def _solve_compiled(
     def solve_chunks(chunks: list[slice]) -> None:
         # Goals and tables are written to, so that every thread needs its own.
         arrays = problem.packed.copy_arrays()
-        work = new_workspace(tree)
-        descent = new_descent_state(tree, work.H.shape[1])
+        work = new_workspace(tree, arrays)
+        descent = new_descent_state(tree, curvature_rows(work).shape[1])
         table = make_start_table(problem, further, seed)
         for chunk in chunks:
             if stop.is_set():

@@ -16,6 +16,8 @@ def choose_batch_gpu(device: str, problem: Problem, method: Method, count: int) 
     def find_obstacle() -> str | None:
         if not isinstance(method, CompiledMethod) or method.settings()[RULE] not in GPU_RULES:
             return f"the method {method.name!r} does not run on a GPU"
+        if problem.packed.has_pairs:
+            return "goals between two bodies do not run on a GPU"
         if not can_solve_compiled(problem, method):
             return "a goal, a coupled weight or a time limit needs Python between the steps"
         from exactik.kernels.cuda.launch import fits_on_gpu

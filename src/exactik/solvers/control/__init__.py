@@ -1,5 +1,3 @@
 """Control loops: step by step, inside speeds and limits."""
 
 from exactik.solvers.control._servo import Servo
-
-__all__ = ["Servo"]

@@ -34,27 +34,16 @@ MIN_THETA = 0.95  # least share of the way to a limit that a step may use
 
 
 class ScaledModel(NamedTuple):
-    """ψ on the dofs that are not held, n of them.
+    """ψ on the dofs that are not held, n of them."""
 
-    Attributes:
-        gradient: ĝ, (n,).
-        hessian: Ĥ, (n, n).
-        scale: D⁻¹, (n,).
-        limit_curvature: C, (n,), the part of Ĥ that is no curvature of the cost.
-        low: least step, (n,), that the limits allow, in s.
-        high: greatest step, likewise.
-        theta: θ, share of the way to a limit that a step may use.
-        free: (nv,) which dofs these are.
-    """
-
-    gradient: Array
-    hessian: Array
-    scale: Array
-    limit_curvature: Array
-    low: Array
-    high: Array
-    theta: float
-    free: BoolArray
+    gradient: Array  # ĝ, (n,)
+    hessian: Array  # Ĥ, (n, n)
+    scale: Array  # D⁻¹, (n,)
+    limit_curvature: Array  # C, (n,), the part of Ĥ that is no curvature of the cost
+    low: Array  # least step, (n,), that the limits allow, in s
+    high: Array  # greatest step, likewise
+    theta: float  # θ, share of the way to a limit that a step may use
+    free: BoolArray  # (nv,) which dofs these are
 
     def evaluate(self, s: Array) -> float:
         """Return ψ."""

@@ -26,8 +26,6 @@ def search_armijo(
     fall drowns in rounding, where the projected gradient falls.
 
     Args:
-        view: the problem.
-        iterate: where to start.
         direction: d, (nv,) [rad or m].
         length: first τ to try.
     """

@@ -28,8 +28,6 @@ def find_blocked_dofs(view: View, iterate: Iterate, diagonal: Array) -> BoolArra
     """Return the dofs that are locked, or within ε of a limit that the gradient pushes them to.
 
     Args:
-        view: the problem.
-        iterate: where.
         diagonal: of an inverse Hessian, (nv,); ε is at most the longest step −diagonal·g that the
             limits allow, which is zero at a constrained minimum.
     """
@@ -49,8 +47,6 @@ def compute_open_step(
     """Return the step of the free dofs without those that it would push over the limit they are on.
 
     Args:
-        view: the problem.
-        iterate: where.
         free: (nv,) which dofs may move.
         newton: returns the step of all dofs, (nv,), if those of a mask (nv,) alone may move.
     """

@@ -7,11 +7,3 @@ from exactik.solvers.starts._table import (
     require_seed,
     require_start,
 )
-
-__all__ = [
-    "find_solutions",
-    "make_start_table",
-    "require_count",
-    "require_seed",
-    "require_start",
-]

@@ -40,7 +40,6 @@ def find_solutions(
     """Return the cheapest minimum; its `solutions` are up to `count`.
 
     Args:
-        problem: what is asked.
         solve_from: one descent from a start, (nq,), which it may overwrite.
         q0: the given start, (nq,).
         count: how many are wanted.

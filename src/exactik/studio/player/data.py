@@ -36,15 +36,10 @@ FLOOR_SHARE = 0.35  # of the height of all that is seen: a floor at 0 may be so 
 
 
 class LookLimits(NamedTuple):
-    """How large the look of a figure may be; what is larger is simplified or left out.
+    """How large the look of a figure may be; what is larger is simplified or left out."""
 
-    Attributes:
-        vertices: of all its surfaces.
-        image_bytes: of all its images, which are stored as they came.
-    """
-
-    vertices: int
-    image_bytes: int
+    vertices: int  # of all its surfaces
+    image_bytes: int  # of all its images, which are stored as they came
 
 
 # In a report: 0.7 MB as text. A body has 10 000 vertices, robots up to some 500 000.

@@ -60,13 +60,7 @@ def read_player_style() -> str:
 def render_player_page(
     scene: PlayerScene, *, limits: LookLimits = REPORT_LIMITS, plays: bool = False
 ) -> str:
-    """Return a page that plays a scene without a server or a network.
-
-    Args:
-        scene: what is shown.
-        limits: of the figure's look.
-        plays: whether it plays when it is opened.
-    """
+    """Return a page that plays a scene without a server or a network."""
     data = {**encode_scene(scene, limits=limits), "plays": plays}
     return make_writable(
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -97,7 +91,6 @@ def lay_out_card(
         title: what it is; plain text, like all of the following but the picture.
         facts: names and values; empty values are left out.
         picture: HTML.
-        headline: the most important sentence, if any.
     """
     rows = "".join(
         f'<tr style="background:none"><th style="text-align:left;font-weight:normal;opacity:.65;'

@@ -13,17 +13,11 @@ METRES_PER_NEWTON = 1e-3  # of a vector: who stands on both legs gets two that r
 
 
 class ShownPlate(NamedTuple):
-    """A force plate at the frames that are shown; z up.
+    """A force plate at the frames that are shown; z up."""
 
-    Attributes:
-        corners: of its surface [m, world], (4, 3).
-        feet: centres of pressure [m, world], (K, 3); NaN where nothing is on it.
-        tips: where the vectors of the ground reaction end [m, world], (K, 3).
-    """
-
-    corners: Array
-    feet: Array
-    tips: Array
+    corners: Array  # of its surface [m, world], (4, 3)
+    feet: Array  # centres of pressure [m, world], (K, 3); NaN where nothing is on it
+    tips: Array  # where the vectors of the ground reaction end [m, world], (K, 3)
 
 
 def show_plates(
@@ -32,7 +26,6 @@ def show_plates(
     """Return the force plates of a recording.
 
     Args:
-        recording: whose plates they are.
         frames: that are shown, (K,).
         R_shown_world: from axes of the recording to those that are shown, (3, 3).
     """

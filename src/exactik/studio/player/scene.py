@@ -26,49 +26,32 @@ MAX_PLACE = 1e6  # [m or rad] of coordinates: single precision, which draws, kno
 
 
 class Ghost(NamedTuple):
-    """Another figure at the same frames.
+    """Another figure at the same frames."""
 
-    Attributes:
-        pose: of it in the frames that are shown; any where it has none.
-        present: whether it has one, (K,).
-    """
-
-    pose: Pose
-    present: BoolArray
+    pose: Pose  # of it in the frames that are shown; any where it has none
+    present: BoolArray  # whether it has one, (K,)
 
 
 @dataclass(frozen=True, eq=False)
 class PlayerScene:
-    """A figure, measured markers, or both, at frames of a recording; z up.
+    """A figure, measured markers, or both, at frames of a recording; z up."""
 
-    Attributes:
-        name: what it shows.
-        rate: of the recording [Hz].
-        length: of the recording [frames].
-        frames: that are shown, ascending, (K,).
-        pose: of the figure in them, or None without one.
-        measured: markers in them [m, world], (K, M, 3), NaN where missing, or too far away to be
-            drawn; M may be 0.
-        marker_names: (M,).
-        marker_bones: bone on which the figure has each marker, −1 where it has none, (M,).
-        marker_points: place of each on its bone [m], (M, 3), or (K, M, 3) if it differs by frame.
-        first: frame that is shown at first.
-        ghosts: other figures, shown pale.
-        plates: force plates.
-    """
-
-    name: str
-    rate: float
-    length: int
-    frames: IntArray
-    pose: Pose | None = None
+    name: str  # what it shows
+    rate: float  # of the recording [Hz]
+    length: int  # of the recording [frames]
+    frames: IntArray  # that are shown, ascending, (K,)
+    pose: Pose | None = None  # of the figure in them, or None without one
+    # Markers in them [m, world], (K, M, 3), NaN where missing, or too far away to be drawn; M may
+    # be 0
     measured: Array = field(default_factory=lambda: np.empty((0, 0, 3)))
-    marker_names: tuple[str, ...] = ()
+    marker_names: tuple[str, ...] = ()  # (M,)
+    # Bone on which the figure has each marker, −1 where it has none, (M,)
     marker_bones: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    # Place of each on its bone [m], (M, 3), or (K, M, 3) if it differs by frame
     marker_points: Array = field(default_factory=lambda: np.empty((0, 3)))
-    first: int = 0
-    ghosts: tuple[Ghost, ...] = ()
-    plates: tuple[ShownPlate, ...] = ()
+    first: int = 0  # frame that is shown at first
+    ghosts: tuple[Ghost, ...] = ()  # other figures, shown pale
+    plates: tuple[ShownPlate, ...] = ()  # force plates
 
     def __post_init__(self) -> None:
         """Leave out measured places that no picture can hold."""

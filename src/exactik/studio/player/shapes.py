@@ -86,17 +86,11 @@ DIAMOND_MESH = _make_diamond_mesh()
 
 
 class Limbs(NamedTuple):
-    """Limbs of a figure, each rigid with a bone.
+    """Limbs of a figure, each rigid with a bone."""
 
-    Attributes:
-        bone: index of the bone of each limb, (n,).
-        R_bone_limb: rotation of the limb in the bone's frame, (n, 3, 3).
-        scale: width, width and length [m], (n, 3).
-    """
-
-    bone: IntArray
-    R_bone_limb: Array
-    scale: Array
+    bone: IntArray  # index of the bone of each limb, (n,)
+    R_bone_limb: Array  # rotation of the limb in the bone's frame, (n, 3, 3)
+    scale: Array  # width, width and length [m], (n, 3)
 
 
 def make_limbs(skeleton: Skeleton) -> Limbs:
@@ -127,19 +121,12 @@ def place_limbs(limbs: Limbs, pose: Pose) -> tuple[Array, Array]:
 
 
 class Spheres(NamedTuple):
-    """Joints and heads, each rigid with a bone.
+    """Joints and heads, each rigid with a bone."""
 
-    Attributes:
-        bone: index of the bone of each, (n,).
-        centre: in the bone's frame [m], (n, 3).
-        radius: [m], (n,).
-        is_head: whether it is part of the body rather than a joint, (n,).
-    """
-
-    bone: IntArray
-    centre: Array
-    radius: Array
-    is_head: BoolArray
+    bone: IntArray  # index of the bone of each, (n,)
+    centre: Array  # in the bone's frame [m], (n, 3)
+    radius: Array  # [m], (n,)
+    is_head: BoolArray  # whether it is part of the body rather than a joint, (n,)
 
 
 def make_spheres(skeleton: Skeleton, limbs: Limbs) -> Spheres:

@@ -54,10 +54,7 @@ def render_still(
     """Return a picture of the scene's first frame as SVG.
 
     Args:
-        scene: what is shown.
         with_skin: whether to show the look of the figure, if it has one: some 100 kB.
-        width: [px].
-        height: [px].
     """
     k = scene.index_of(scene.first)
     heading = _find_heading(scene)

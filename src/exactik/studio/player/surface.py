@@ -34,29 +34,17 @@ COARSER = 0.85  # from try to try, so that at least 0.7 of them are left
 
 
 class Part(NamedTuple):
-    """A surface of one look.
+    """A surface of one look."""
 
-    Attributes:
-        kind: "skin" or "sticks".
-        mesh: vertices in the frame that `maps` take, with normals.
-        bones: bones of the figure that it follows, (P,).
-        maps: T_bone_mesh of each [m], (P, 3, 4).
-        joints: which of `bones` each vertex follows, (n, 1 or 4).
-        weights: how much, (n, 4); None where it follows one.
-        colours: linear red, green and blue of the vertices, from 0 to 1, (n, 3).
-        opacity: from 0 to 1.
-        texture: an image by which the colours are multiplied, or None.
-    """
-
-    kind: str
-    mesh: Mesh
-    bones: IntArray
-    maps: Array
-    joints: IntArray
-    weights: Array | None
-    colours: Array
-    opacity: float = 1.0
-    texture: Texture | None = None
+    kind: str  # "skin" or "sticks"
+    mesh: Mesh  # vertices in the frame that `maps` take, with normals
+    bones: IntArray  # bones of the figure that it follows, (P,)
+    maps: Array  # T_bone_mesh of each [m], (P, 3, 4)
+    joints: IntArray  # which of `bones` each vertex follows, (n, 1 or 4)
+    weights: Array | None  # how much, (n, 4); None where it follows one
+    colours: Array  # linear red, green and blue of the vertices, from 0 to 1, (n, 3)
+    opacity: float = 1.0  # from 0 to 1
+    texture: Texture | None = None  # an image by which the colours are multiplied, or None
 
 
 def make_ghost_part(skeleton: Skeleton) -> Part:
@@ -177,7 +165,6 @@ def place_part(part: Part, positions: Array, rotations: Array) -> Array:
     """Return where the vertices of a part are [m, world], (n, 3).
 
     Args:
-        part: the surface.
         positions: of the bones of the figure [m, world], (B, 3).
         rotations: of them, R_world_bone, (B, 3, 3).
     """

@@ -19,15 +19,10 @@ RANGE_STEPS = 8.0  # of the ends of an axis, over its range
 
 
 class Bins(NamedTuple):
-    """Frames, some together.
+    """Frames, some together."""
 
-    Attributes:
-        frames: their number.
-        edges: first frame of every bin, (n,).
-    """
-
-    frames: int
-    edges: IntArray
+    frames: int  # their number
+    edges: IntArray  # first frame of every bin, (n,)
 
     @classmethod
     def of(cls, count: int, most: int) -> Bins:
@@ -92,8 +87,6 @@ def find_round_ticks(low: float, high: float, min_span: float) -> list[float]:
     """Return round numbers, evenly spaced, from below the lowest value to above the highest.
 
     Args:
-        low: the lowest value.
-        high: the highest one.
         min_span: that they span at least, so that noise is not blown up.
     """
     middle, half = 0.5 * (low + high), 0.5 * max(high - low, min_span)
@@ -108,15 +101,10 @@ def find_round_ticks(low: float, high: float, min_span: float) -> list[float]:
 
 
 class ValueAxis(NamedTuple):
-    """The axis of the values of a plot.
+    """The axis of the values of a plot."""
 
-    Attributes:
-        bottom: value at the lower edge.
-        top: value at the upper edge.
-    """
-
-    bottom: float
-    top: float
+    bottom: float  # value at the lower edge
+    top: float  # value at the upper edge
 
     @classmethod
     def around(cls, least: float, most: float) -> ValueAxis:

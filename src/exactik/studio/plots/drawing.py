@@ -21,37 +21,22 @@ MAX_LANE_SEGMENTS = 2000  # stretches in one lane; more are joined where they ar
 
 
 class Lane(NamedTuple):
-    """A line of a plot that shows when something is the case.
+    """A line of a plot that shows when something is the case."""
 
-    Attributes:
-        label: to the left.
-        value: to the right.
-        runs: first and last frame of each stretch.
-        style: class of its colour.
-        hint: shown on hovering the label.
-    """
-
-    label: str
-    value: str
-    runs: Sequence[tuple[int, int]]
-    style: str
-    hint: str = ""
+    label: str  # to the left
+    value: str  # to the right
+    runs: Sequence[tuple[int, int]]  # first and last frame of each stretch
+    style: str  # class of its colour
+    hint: str = ""  # shown on hovering the label
 
 
 class Band(NamedTuple):
-    """A curve with a band around it.
+    """A curve with a band around it."""
 
-    Attributes:
-        style: class of its colour.
-        middle: the curve, (n,).
-        low: lower edge of the band, (n,).
-        high: upper edge, (n,).
-    """
-
-    style: str
-    middle: Array
-    low: Array
-    high: Array
+    style: str  # class of its colour
+    middle: Array  # the curve, (n,)
+    low: Array  # lower edge of the band, (n,)
+    high: Array  # upper edge, (n,)
 
 
 def draw_path(x: Array, y: Array, *, closed_at: float | None = None) -> str:
@@ -93,7 +78,6 @@ def wrap_plot(
         count: of the frames.
         height: in units of what is inside.
         inside: SVG.
-        label: what it shows, in words.
         kind: class of the element; scripts zoom those of "plot".
         extra: further attributes.
     """
@@ -125,10 +109,7 @@ def draw_area_row(
     Args:
         series: name in the script's data, values of the frames (T,), "area" or "line", with
             further classes behind it.
-        top: of the axis.
         unit: of the values.
-        label: what it shows, in words.
-        height: [px].
     """
     count, axis = len(series[0][1]), ValueAxis(0.0, top)
     bins = Bins.of(count, CURVE_POINTS)

@@ -6,15 +6,3 @@ from exactik.studio.report._page import render_report, write_report
 from exactik.studio.report._playback import render_track_card
 from exactik.studio.report._summary import collect_versions, summary_of
 from exactik.studio.report.retargeting import render_retargeting_report, write_retargeting_report
-
-__all__ = [
-    "collect_versions",
-    "headline_of",
-    "make_angle_curves",
-    "render_report",
-    "render_retargeting_report",
-    "render_track_card",
-    "summary_of",
-    "write_report",
-    "write_retargeting_report",
-]

@@ -26,25 +26,15 @@ SIDE_WORDS = {"r": "right", "l": "left"}
 
 
 class AngleChart(NamedTuple):
-    """Curves that are drawn together: an angle of both sides, or the dofs of a bone.
+    """Curves that are drawn together: an angle of both sides, or the dofs of a bone."""
 
-    Attributes:
-        name: of the angle, or of the bone with "(shift)" behind it where it also turns.
-        unit: "°" or "m".
-        columns: of `AngleCurves`.
-        short: what tells them apart: sides, or names of dofs without the bone.
-        group: "clinical" or "coordinates".
-        is_placing: whether it only places the whole figure.
-        is_open: whether the markers determine none of it.
-    """
-
-    name: str
-    unit: str
-    columns: tuple[int, ...]
-    short: tuple[str, ...]
-    group: str
-    is_placing: bool = False
-    is_open: bool = False
+    name: str  # of the angle, or of the bone with "(shift)" behind it where it also turns
+    unit: str  # "°" or "m"
+    columns: tuple[int, ...]  # of `AngleCurves`
+    short: tuple[str, ...]  # what tells them apart: sides, or names of dofs without the bone
+    group: str  # "clinical" or "coordinates"
+    is_placing: bool = False  # whether it only places the whole figure
+    is_open: bool = False  # whether the markers determine none of it
 
 
 def title_of(angle: str) -> str:

@@ -29,26 +29,17 @@ ANGLE_BYTES_PER_FRAME = 120  # bytes of angles that a frame adds, between these 
 
 
 class AngleCurves(NamedTuple):
-    """Joint angles, then coordinates of all dofs, with their error bars, in degrees or metres.
+    """Joint angles, then coordinates of all dofs, with their error bars, in degrees or metres."""
 
-    Attributes:
-        bins: of the frames.
-        names: of the joint angles, (a,); none of a figure that is no body.
-        low: least of each bin, (n, a + nv).
-        high: most of each bin.
-        sd: standard deviation, (n, a + nv).
-        seen: bins in which the subject is seen: three markers or more in some frame, (n,); all if
-            there is none.
-        angles: the joint angles of every frame; None of a figure that is no body.
-    """
-
-    bins: Bins
-    names: tuple[str, ...]
-    low: Array
-    high: Array
-    sd: Array
+    bins: Bins  # of the frames
+    names: tuple[str, ...]  # of the joint angles, (a,); none of a figure that is no body
+    low: Array  # least of each bin, (n, a + nv)
+    high: Array  # most of each bin
+    sd: Array  # standard deviation, (n, a + nv)
+    # Bins in which the subject is seen: three markers or more in some frame, (n,); all if there is
+    # none
     seen: BoolArray
-    angles: JointAngles | None
+    angles: JointAngles | None  # the joint angles of every frame; None of a figure that is no body
 
     def compute_usual_sd(self, columns: Sequence[int]) -> Array:
         """Return the median of standard deviations while the subject is seen, of each column."""

@@ -16,48 +16,28 @@ if TYPE_CHECKING:
 
 Facts = Mapping[str, Any]
 
-SUSPECTS = {"swap": "swap, {verdict}", "far-marker": "far off", "frozen-marker": "frozen"}
-"""What stands in a badge, by the kind of finding."""
 UNFOLDED_ROWS = 12  # of a table; the others fold out
 MAX_ROWS = 1000  # of a table, with those that fold out
 
 
 def render_attention(track: Track, find_frame: FrameFinder) -> str:
-    """Return the stretches that need a look, worst first."""
-    if len(track.attention) == 0:
-        return "<p>Nothing: no gaps to fill, no bad fits, every frame solved to rest.</p>"
-    rows = [
-        _render_row(track, found, find_frame, STRETCHES[found.kind].label, found.kind)
-        for found in track.attention
-    ]
-    return render_table(("Frames", "Time", "What", "Why"), rows, "stretches")
-
-
-def render_suspects(track: Track, find_frame: FrameFinder) -> str:
-    """Return suspected swaps, markers far off and frozen ones, and how many spikes there were."""
-    rows = []
-    for found in track.findings:
-        if found.kind in SUSPECTS:
-            what = SUSPECTS[found.kind].format(**found.details)
-            style = what.rpartition(" ")[2]
-            names = f"<td><b>{' ↔ '.join(map(escape, found.names))}</b></td>"
-            rows.append(names + _render_row(track, found, find_frame, what, style))
+    """Return the stretches that need a look, worst first, and how many spikes there were."""
     spikes = count_spikes(track)
     note = f"<p>{spikes} samples stood out as spikes and had no say.</p>" if spikes > 0 else ""
-    if len(rows) == 0:
-        return note or "<p>No two markers seem exchanged, and none is far off for long.</p>"
-    return render_table(("Marker", "Frames", "Time", "What", "Why"), rows, "stretches") + note
+    if len(track.attention) == 0:
+        text = "Nothing: no gaps to fill, no marker far off for long, every frame solved to rest."
+        return note or f"<p>{text}</p>"
+    rows = [_render_row(track, found, find_frame) for found in track.attention]
+    return render_table(("Frames", "Time", "What", "Why"), rows, "stretches") + note
 
 
-def _render_row(
-    track: Track, found: Finding, find_frame: FrameFinder, what: str, style: str
-) -> str:
+def _render_row(track: Track, found: Finding, find_frame: FrameFinder) -> str:
     """Return cells: frames, times, a badge and the reason."""
     facts = segment_facts(track, found)
     cells = (
         render_stretch_link(facts, find_frame),
         format_times(facts),
-        f'<span class="badge {escape(style)}">{what}</span>',
+        f'<span class="badge {escape(found.kind)}">{escape(STRETCHES[found.kind].label)}</span>',
         escape(found.text),
     )
     return "".join(f"<td>{cell}</td>" for cell in cells)
@@ -82,9 +62,13 @@ def render_table(heads: Sequence[str], rows: Sequence[str], kind: str = "") -> s
 
 
 def render_stretch_link(stretch: Facts, find_frame: Callable[[int, int], int]) -> str:
-    """Return a link to a stretch, with its "first" and "last" frame, that shows one of them."""
+    """Return a link to a stretch, with its "first" and "last" frame, that shows one of them.
+
+    It is called as the file counts, where "first_in_file" and "last_in_file" say so.
+    """
     first, last = stretch["first"], stretch["last"]
-    text = f"{first}" if first == last else f"{first}–{last}"
+    named = (stretch.get("first_in_file", first), stretch.get("last_in_file", last))
+    text = f"{named[0]}" if first == last else f"{named[0]}–{named[1]}"
     return render_frame_link(text, first, last, find_frame(first, last))
 
 

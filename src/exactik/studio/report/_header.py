@@ -6,18 +6,15 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from exactik._text import count_noun, file_name, join_names
+from exactik._text import count_noun, file_name
 from exactik.studio.report._findings import render_frame_link
 from exactik.studio.report._headline import (
     describe_limits,
-    describe_open_dofs,
     format_millimetres,
     format_share,
 )
 
 Facts = Mapping[str, Any]
-
-MAX_NAMED = 8  # bones without markers that are named
 
 
 def render_header(summary: Facts) -> str:
@@ -62,21 +59,20 @@ def _render_verdict(summary: Facts) -> str:
     """Return the grade, large, how well it fits, and every reason in a line of its own."""
     words = summary["verdict_text"].partition(":")[0].partition(".")[0]
     rows = [
-        f'<li class="{escape(reason["severity"])}">{escape(capitalise(reason["text"]))}</li>'
+        f'<li class="{escape(reason["severity"])}">{escape(_format_reason(reason))}</li>'
         for reason in summary["reasons"]
     ]
     rows += [
         f'<li class="aside">{escape(text)}</li>'
-        for text in (*describe_open_dofs(summary), *describe_limits(summary))
+        for text in (*summary["asides"], *describe_limits(summary))
     ]
-    held = summary["held"]
-    if len(held) > 0:
-        names = escape(join_names(held, MAX_NAMED))
-        rows.append(
-            f'<li class="aside">Without markers and held at rest: {count_noun(len(held), "bone")} '
-            f"({names}).</li>"
-        )
     return assemble_verdict(summary["verdict"], words, _render_fit(summary), rows)
+
+
+def _format_reason(reason: Facts) -> str:
+    """Return a reason with what mends it."""
+    text, remedy = capitalise(reason["text"]), reason["remedy"]
+    return f"{text}. What helps: {remedy}" if remedy != "" else text
 
 
 def assemble_verdict(grade: str, words: str, headline: str, rows: Sequence[str]) -> str:
@@ -94,7 +90,8 @@ def _render_fit(summary: Facts) -> str:
     if error["mean_mm"] is None:
         return "No marker was seen in any frame, so nothing is known of the motion."
     frame = error["worst_frame"]
-    link = render_frame_link(f"frame {frame}", frame, frame, frame)
+    number = frame + summary["first_frame_in_file"]
+    link = render_frame_link(f"frame {number}", frame, frame, frame)
     return (
         f"The markers fit to {format_millimetres(error['mean_mm'])} on average; worst "
         f"{format_millimetres(error['max_mm'])}, {escape(error['worst_marker'])} in {link}."

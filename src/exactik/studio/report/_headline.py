@@ -24,7 +24,6 @@ def headline_of(summary: Facts) -> str:
         summary["verdict_text"],
         _describe_fit(summary),
         _describe_size(summary),
-        *describe_open_dofs(summary),
         *_describe_attention(summary),
         *_describe_suspects(summary),
     ]
@@ -33,7 +32,7 @@ def headline_of(summary: Facts) -> str:
 
 def format_frames(stretch: Facts) -> str:
     """Return "frame 7 (0.06 s)" or "frames 7–12 (0.06–0.10 s)"."""
-    first, last = stretch["first"], stretch["last"]
+    first, last = stretch["first_in_file"], stretch["last_in_file"]
     if first == last:
         return f"frame {first} ({stretch['start_s']:.2f} s)"
     return f"frames {first}–{last} ({stretch['start_s']:.2f}–{stretch['end_s']:.2f} s)"
@@ -45,7 +44,8 @@ def _describe_fit(summary: Facts) -> str:
         return "No marker was seen in any frame, so nothing is known of the motion."
     text = f"The markers fit to {format_millimetres(error['mean_mm'])} on average (95 % within "
     text += f"{format_millimetres(error['p95_mm'])}; worst {format_millimetres(error['max_mm'])}, "
-    return text + f"{error['worst_marker']} in frame {error['worst_frame']})."
+    frame = error["worst_frame"] + summary["first_frame_in_file"]
+    return text + f"{error['worst_marker']} in frame {frame})."
 
 
 def _describe_size(summary: Facts) -> str:
@@ -59,16 +59,6 @@ def _describe_size(summary: Facts) -> str:
     if 0 < len(never) < _count_used(summary):
         text += f" {join_names(never, 4)} {'was' if len(never) == 1 else 'were'} never seen."
     return text
-
-
-def describe_open_dofs(summary: Facts) -> list[str]:
-    """Return a sentence if there are joints that the markers never determine."""
-    dofs = summary["never_determined"]
-    if len(dofs) == 0:
-        return []
-    bones = list(dict.fromkeys(name.rpartition(".")[0] for name in dofs))
-    count = f"{len(dofs)} of {summary['dofs']} dofs"
-    return [f"The markers leave {count} open, of {join_names(bones, 5)}: these stay near rest."]
 
 
 def _count_used(summary: Facts) -> int:
@@ -119,14 +109,6 @@ def _describe_suspects(summary: Facts) -> list[str]:
     if summary["spikes"] > 0:
         spikes = count_noun(summary["spikes"], "sample stood", "samples stood")
         texts.append(f"{spikes} out as spikes and had no say.")
-    ghosts = list(dict.fromkeys(ghost["name"] for ghost in summary["ghosts"]))
-    if len(ghosts) > 0:
-        verb = "is" if len(ghosts) == 1 else "are"
-        texts.append(f"{join_names(ghosts, 4)} {verb} far off for a while.")
-    frozen = list(dict.fromkeys(marker["name"] for marker in summary["frozen"]))
-    if len(frozen) > 0:
-        verb = "stands" if len(frozen) == 1 else "stand"
-        texts.append(f"{join_names(frozen, 4)} {verb} still to the last digit while others move.")
     return texts
 
 

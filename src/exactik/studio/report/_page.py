@@ -33,7 +33,7 @@ from exactik.studio.report._charts import (
     render_charts,
 )
 from exactik.studio.report._curves import make_angle_curves
-from exactik.studio.report._findings import render_attention, render_suspects
+from exactik.studio.report._findings import render_attention
 from exactik.studio.report._gait import render_gait
 from exactik.studio.report._header import render_header
 from exactik.studio.report._headline import format_millimetres, format_share
@@ -58,8 +58,6 @@ def write_report(
     """Write the report on a track to an .html file, whole or not at all.
 
     Args:
-        track: the solved recording.
-        path: of the file.
         command: that repeats the solve.
         summary: of the track, with the command, where it is known already, see `summary_of`.
     """
@@ -97,9 +95,6 @@ def render_report(track: Track, command: str = "", summary: Facts | None = None)
     }
     sections = [
         render_section("attention", "Needs attention", render_attention(track, find_frame)),
-        render_section(
-            "suspects", "Suspected swaps and ghosts", render_suspects(track, find_frame)
-        ),
         render_section("time", "Over time", render_timeline(track, summary, heat)),
         *_render_angles(track, curves, charts, chosen),
         render_section(

@@ -70,9 +70,11 @@ def render_track_card(track: Track) -> str:
     if len(seen) > 0:
         m = int(np.nanargmax(track.marker_errors[worst]))
         error = format_millimetres(1e3 * float(track.marker_errors[worst, m]))
-        facts.append(("worst", f"{error}, {track.names[m]} in frame {worst}"))
+        number = worst + track.markers.first_frame
+        facts.append(("worst", f"{error}, {track.names[m]} in frame {number}"))
     for n, segment in enumerate(track.attention[:MAX_FINDINGS]):
-        frames = f"{segment.first}–{segment.last}: {segment.text}"
+        first, last = (t + track.markers.first_frame for t in (segment.first, segment.last))
+        frames = f"{first}–{last}: {segment.text}"
         facts.append(("needs a look" if n == 0 else "", frames))
     scene = compose_scene(
         track.motion,
@@ -111,6 +113,6 @@ def _find_others(track: Track) -> Markers:
 
 
 def _list_stretches(summary: Facts) -> Iterator[tuple[int, int]]:
-    for key in ("attention", "swaps", "ghosts", "frozen"):
+    for key in ("attention", "swaps"):
         for stretch in summary[key]:
             yield stretch["first"], stretch["last"]

@@ -222,7 +222,7 @@
     return parts;
   }
   function tell(t, extra) {
-    const parts = [`frame ${t}`, `${(t / D.rate).toFixed(2)} s`, ...describe(t)];
+    const parts = [`frame ${t + (D.offset || 0)}`, `${(t / D.rate).toFixed(2)} s`, ...describe(t)];
     if (extra) parts.push(extra);
     readout.textContent = parts.join("  ·  ");
     readout.hidden = false;

@@ -29,19 +29,12 @@ def encode_bytes(array: NDArray[Any]) -> str:
 
 
 class HeatMap(NamedTuple):
-    """Errors of markers over time.
+    """Errors of markers over time."""
 
-    Attributes:
-        bins: the columns.
-        level: 0 where missing, else 1 to 255 with the root of the error, (n, M).
-        most: error of level 255 [mm].
-        top: error of the brightest colour [mm].
-    """
-
-    bins: Bins
-    level: Bytes
-    most: float
-    top: float
+    bins: Bins  # the columns
+    level: Bytes  # 0 where missing, else 1 to 255 with the root of the error, (n, M)
+    most: float  # error of level 255 [mm]
+    top: float  # error of the brightest colour [mm]
 
     @property
     def palette(self) -> Bytes:

@@ -12,7 +12,7 @@ import numpy as np
 from exactik._version import __version__
 from exactik.model.motion import find_segments, mark_segments
 from exactik.recordings.diagnosis import Finding
-from exactik.recordings.tracking import match_markers
+from exactik.recordings.tracking import Quality, match_markers
 from exactik.studio.report._gait_facts import gait_facts
 from exactik.studio.report._reading import reading_facts
 from exactik.typing import Array, BoolArray
@@ -43,6 +43,8 @@ def summary_of(
     summary: Facts = {
         **track.verdict.to_dict(),
         "verdict_text": str(track.verdict),
+        "asides": track.verdict.asides,
+        "quality": _quality_facts(track),
         "reading": reading_facts(track.context),
         "gait": gait_facts(track.gait()),
         "skeleton": track.skeleton.name,
@@ -72,11 +74,6 @@ def summary_of(
         "not_converged_frames": int((~track.converged).sum()),
         "limits": _limit_facts(track),
         "swaps": _swap_facts(track),
-        "ghosts": _ghost_facts(track),
-        "frozen": [
-            {"name": frozen.names[0], **segment_facts(track, frozen)}
-            for frozen in _list_kind(track, "frozen-marker")
-        ],
         "sigma_mm": _round_number(1e3 * track.sigma),
         "iterations": _compute_statistics(track.iterations.astype(float)),
         "seconds": _round_number(track.seconds),
@@ -149,6 +146,8 @@ def segment_facts(track: Track, found: Finding) -> Facts:
     return {
         "first": first,
         "last": last,
+        "first_in_file": first + track.markers.first_frame,
+        "last_in_file": last + track.markers.first_frame,
         "frames": last - first + 1,
         "start_s": _round_number(first / rate),
         "end_s": _round_number(last / rate),
@@ -252,17 +251,23 @@ def _swap_facts(track: Track) -> list[Facts]:
         details = dict(swap.details)
         for key in ("distance_mm", "error_mm", "exchanged_mm", "squares_ratio"):
             details[key] = None if details[key] is None else _round_number(details[key])
-        del details["is_sure"]
         facts.append({"names": list(swap.names), **segment_facts(track, swap), **details})
     return facts
 
 
-def _ghost_facts(track: Track) -> list[Facts]:
-    facts = []
-    for far in _list_kind(track, "far-marker"):
-        lengths = {key: far.details[key] for key in ("off_mm", "max_mm", "usual_mm", "left_out")}
-        facts.append({**segment_facts(track, far), "name": far.names[0], **lengths})
-    return facts
+def _quality_facts(track: Track) -> Facts:
+    """Return what values are worth: counts of values, and stretches of joints not measured."""
+    words, joints = [quality.name.lower() for quality in Quality], {}
+    for name, quality in zip(track.skeleton.bone_names, track.joint_quality.T, strict=True):
+        edges = np.flatnonzero(np.diff(quality, prepend=quality[:1] + 1))
+        ends = [*edges[1:], len(quality)]
+        joints[name] = [
+            [int(first), int(end) - 1, words[quality[first]]]
+            for first, end in zip(edges, ends, strict=True)
+            if quality[first] != Quality.MEASURED
+        ]
+    counts = np.bincount(track.quality.ravel(), minlength=len(words)).tolist()
+    return {"values": dict(zip(words, counts, strict=True)), "joints": joints}
 
 
 def _settings_facts(track: Track) -> Facts:

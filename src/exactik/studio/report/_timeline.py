@@ -8,10 +8,12 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from exactik._text import count_noun
 from exactik.model.motion import find_segments
 from exactik.recordings.diagnosis import STRETCHES
+from exactik.recordings.tracking import GRAVITY, Quality
 from exactik.studio.plots.axes import Bins, ValueAxis, round_axis_end
 from exactik.studio.plots.colours import encode_png, error_colours
 from exactik.studio.plots.drawing import (
@@ -58,6 +60,7 @@ def render_timeline(track: Track, summary: Facts, heat: HeatMap) -> str:
             render_title("What needs a look"),
             draw_lanes_row(lanes, count, "stretches to look at"),
         ]
+    parts += _render_quality(track)
     if np.isfinite(most).any():
         parts += _render_errors(track, summary, heat, mean, most)
     else:
@@ -73,9 +76,36 @@ def render_timeline(track: Track, summary: Facts, heat: HeatMap) -> str:
         draw_area_row([("iterations", values, "area")], top, "", "iterations of each frame", 70)
     ]
     parts += [draw_axis_row(count, track.markers.rate), "</div>"]
-    first = summary["first_frame_in_file"]
-    note = f"Frames are counted from 0; frame 0 is number {first} of the recording."
+    note = "Frames are counted as the recording counts them."
     return "".join(parts) + f'<p class="note">{note}</p>'
+
+
+QUALITY_COLOURS = {
+    Quality.MEASURED: (70, 160, 110),
+    Quality.BOUND: (80, 130, 200),
+    Quality.INFERRED: (225, 190, 80),
+    Quality.DOUBTFUL: (205, 70, 60),
+    Quality.OPEN: (150, 150, 155),
+}
+
+
+def _render_quality(track: Track) -> list[str]:
+    """Return what every joint is worth over time, as a picture: the worst of each column."""
+    moving = np.unique(track.skeleton.dof_bones)
+    names = [track.skeleton.bone_names[k] for k in moving]
+    bins = Bins.of(len(track), HEAT_COLUMNS)
+    rank = np.argsort(GRAVITY)[track.joint_quality[:, moving]]
+    level = 1 + np.maximum.reduceat(rank, bins.edges, axis=0).T
+    colours = [(0, 0, 0), *(QUALITY_COLOURS[quality] for quality in GRAVITY)]
+    palette = np.array(colours, dtype=np.uint8)
+    key = "".join(
+        f'<i class="k" style="--own:rgb{QUALITY_COLOURS[quality]}">{quality.name.lower()}</i>'
+        for quality in GRAVITY
+    )
+    about = "what each joint is worth over time"
+    picture = np.ascontiguousarray(level.astype(np.uint8))
+    row = _draw_picture(picture, palette, names, bins.frames, about)
+    return [render_title("Quality of each joint and frame", key), row]
 
 
 def _render_errors(
@@ -111,10 +141,10 @@ def _make_attention_lanes(summary: Facts) -> list[Lane]:
         runs = sorted((a["first"], a["last"]) for a in summary["attention"] if a["kind"] == kind)
         if len(runs) > 0:
             lanes.append(Lane(words.label, f"{len(runs)} ×", runs, kind))
-    swaps = [s for s in summary["swaps"] if s["verdict"] in ("likely", "repaired")]
+    swaps = [s for s in summary["swaps"] if s["verdict"] == "repaired"]
     if len(swaps) > 0:
         runs = [(s["first"], s["last"]) for s in swaps]
-        lanes.append(Lane("swapped", f"{len(runs)} ×", runs, "swap"))
+        lanes.append(Lane("repaired", f"{len(runs)} ×", runs, "swap"))
     return lanes
 
 
@@ -185,8 +215,23 @@ def _format_limit(value: float, unit: str) -> str:
 def _heat_row(heat: HeatMap, names: Sequence[str]) -> str:
     """Return the errors of the markers as a picture."""
     bins = Bins.of(len(heat.bins), HEAT_COLUMNS)
-    level = np.maximum.reduceat(heat.level, bins.edges, axis=0).T
-    data = base64.b64encode(encode_png(np.ascontiguousarray(level), heat.palette)).decode("ascii")
+    level = np.ascontiguousarray(np.maximum.reduceat(heat.level, bins.edges, axis=0).T)
+    about, frames = "error of every marker over time", heat.bins.frames
+    scale = _heat_scale(heat)
+    return _draw_picture(level, heat.palette, names, frames, about, scale, extra='id="heat"')
+
+
+def _draw_picture(
+    level: NDArray[np.uint8],
+    palette: NDArray[np.uint8],
+    names: Sequence[str],
+    frames: int,
+    about: str,
+    right: str = "",
+    extra: str = "",
+) -> str:
+    """Return a picture with a row for each name and columns over the frames."""
+    data = base64.b64encode(encode_png(level, palette)).decode("ascii")
     count = max(len(names), 1)
     line = max(4.0, MIN_HEAT_PX / count, min(float(HEAT_ROW_PX), MAX_HEAT_PX / count))
     label_step = int(np.ceil(11.0 / line))  # names closer than 11 px would overlap
@@ -197,12 +242,11 @@ def _heat_row(heat: HeatMap, names: Sequence[str]) -> str:
     )
     height = round(line * len(names))
     image = (
-        f'<image href="data:image/png;base64,{data}" width="{heat.bins.frames}" '
+        f'<image href="data:image/png;base64,{data}" width="{frames}" '
         f'height="{len(names)}" preserveAspectRatio="none"/>'
     )
-    about = "error of every marker over time"
-    svg = wrap_plot(heat.bins.frames, len(names), image, about, extra='id="heat"')
-    return draw_row(labels, svg, _heat_scale(heat), height, "heat")
+    svg = wrap_plot(frames, len(names), image, about, extra=extra)
+    return draw_row(labels, svg, right, height, "heat")
 
 
 def _heat_scale(heat: HeatMap) -> str:

@@ -22,18 +22,14 @@ NO_MASSES = "balance: the figure's file states no masses"
 
 
 class Balance(NamedTuple):
-    """How a figure stands.
+    """How a figure stands."""
 
-    Attributes:
-        center: the centre of mass [m, world], (3,).
-        support: corners of the polygon in which it touches the floor [m, world], (n, 2),
-            anticlockwise; fewer than three where it touches in a line or a point, or not at all.
-        margin: how far the centre is inside the polygon [m]; negative outside, −∞ without one, ∞ of
-            a figure whose base is fixed to the world, which needs none.
-    """
-
-    center: Array
+    center: Array  # the centre of mass [m, world], (3,)
+    # Corners of the polygon in which it touches the floor [m, world], (n, 2), anticlockwise; fewer
+    # than three where it touches in a line or a point, or not at all
     support: Array
+    # How far the centre is inside the polygon [m]; negative outside, −∞ without one, ∞ of a figure
+    # whose base is fixed to the world, which needs none
     margin: float
 
 

@@ -32,7 +32,6 @@ class UndoHistory(Generic[T]):
         """Record a state that is about to change; return whether that began a new step.
 
         Args:
-            state: as it is before the change.
             key: of the step; None for a step of its own.
         """
         if key is not None and key == self._key:

@@ -44,8 +44,6 @@ def compute_limit_state(skeleton: Skeleton, q: Array, rest: Array | None = None)
     """Return how near the pose q, (nq,), is to the limits.
 
     Args:
-        skeleton: the figure.
-        q: the pose, (nq,).
         rest: the pose in which limits alarm nobody, (nq,); the neutral one if None.
     """
     rest = skeleton.neutral() if rest is None else rest

@@ -16,18 +16,3 @@ from exactik.io.opensim.scaling._setup import (
     is_scale_setup,
     read_scale_setup,
 )
-
-__all__ = [
-    "Factors",
-    "GenericModel",
-    "ManualScale",
-    "MarkerPlacing",
-    "Measurement",
-    "ModelScaling",
-    "ScaleSetup",
-    "default_pose",
-    "is_scale_setup",
-    "read_scale_setup",
-    "write_marker_set",
-    "write_scale_set",
-]

@@ -70,11 +70,9 @@ def scale_muscles(
     """Change fibre, tendon and resting lengths with those of their paths.
 
     Args:
-        root: the element <Model>, unscaled.
         text: that it was parsed from; takes the changes.
         before: lengths of paths before scaling [m], see `measure_paths`.
         after: likewise after it.
-        notes: takes what is odd about other files that are read.
 
     Returns:
         How many of them wrap around surfaces, whose length is not exact.

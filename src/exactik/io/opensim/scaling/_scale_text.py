@@ -55,13 +55,9 @@ def scale_text(
     """Change the text of a <Model> to a scaled one, but for its markers and muscles' lengths.
 
     Args:
-        root: the element <Model>.
         text: that it was parsed from; takes the changes.
-        model: what it says.
-        factors: of the bodies.
         mass: of the subject [kg]; not positive if that of the scaled bodies is kept.
         keeps_mass_distribution: whether masses stay in proportion.
-        notes: takes what is odd about other files that are read.
     """
     scaler = _Scaler(root, text, factors, notes)
     scaler.scale_frames()

@@ -49,79 +49,45 @@ class ManualScale:
 
 @dataclass(frozen=True)
 class ModelScaling:
-    """The step that scales.
+    """The step that scales."""
 
-    Attributes:
-        order: of "measurements" and "manualScale".
-        measurements: those that apply.
-        scales: those that apply.
-        marker_path: recording in which distances are measured; None without measurements.
-        time_range: of it [s].
-        keeps_mass_distribution: whether masses stay in proportion, else they go with volume.
-        model_path: .osim to write; None for none.
-        scales_path: .xml of the scales to write; None for none.
-    """
-
-    order: tuple[str, ...]
-    measurements: tuple[Measurement, ...]
-    scales: tuple[ManualScale, ...]
-    marker_path: str | None
-    time_range: tuple[float, float]
-    keeps_mass_distribution: bool
-    model_path: str | None
-    scales_path: str | None
+    order: tuple[str, ...]  # of "measurements" and "manualScale"
+    measurements: tuple[Measurement, ...]  # those that apply
+    scales: tuple[ManualScale, ...]  # those that apply
+    marker_path: str | None  # recording in which distances are measured; None without measurements
+    time_range: tuple[float, float]  # of it [s]
+    keeps_mass_distribution: bool  # whether masses stay in proportion, else they go with volume
+    model_path: str | None  # .osim to write; None for none
+    scales_path: str | None  # .xml of the scales to write; None for none
 
 
 @dataclass(frozen=True)
 class MarkerPlacing:
-    """The step that puts markers of the model where they were recorded in a static pose.
+    """The step that puts markers of the model where they were recorded in a static pose."""
 
-    Attributes:
-        marker_path: recording of the static pose.
-        coordinate_path: .mot or .sto with values of coordinates; None if there is none.
-        time_range: of it, whose mean is the pose [s].
-        marker_weights: as in `IkSetup`.
-        coordinate_tasks: as in `IkSetup`.
-        moves_markers: whether markers that are not fixed are moved.
-        model_path: .osim to write; None for none.
-        motion_path: .mot of the pose to write; None for none.
-        markers_path: .xml of the markers to write; None for none.
-    """
-
-    marker_path: str
-    coordinate_path: str | None
-    time_range: tuple[float, float]
-    marker_weights: Mapping[str, float]
-    coordinate_tasks: tuple[CoordinateTask, ...]
-    moves_markers: bool
-    model_path: str | None
-    motion_path: str | None
-    markers_path: str | None
+    marker_path: str  # recording of the static pose
+    coordinate_path: str | None  # .mot or .sto with values of coordinates; None if there is none
+    time_range: tuple[float, float]  # of it, whose mean is the pose [s]
+    marker_weights: Mapping[str, float]  # as in `IkSetup`
+    coordinate_tasks: tuple[CoordinateTask, ...]  # as in `IkSetup`
+    moves_markers: bool  # whether markers that are not fixed are moved
+    model_path: str | None  # .osim to write; None for none
+    motion_path: str | None  # .mot of the pose to write; None for none
+    markers_path: str | None  # .xml of the markers to write; None for none
 
 
 @dataclass(frozen=True)
 class ScaleSetup:
-    """What a scale tool is to do.
+    """What a scale tool is to do."""
 
-    Attributes:
-        path: of the set-up file.
-        name: of the subject, which becomes the model's.
-        mass: of the subject [kg]; not positive if the model's is kept.
-        generic_path: the .osim file to scale.
-        marker_set_path: .xml with markers to put on it; None for none.
-        scaling: None if it does not apply.
-        placing: None if it does not apply.
-        notes: what is odd about the file.
-    """
-
-    path: str
-    name: str
-    mass: float
-    generic_path: str
-    marker_set_path: str | None
-    scaling: ModelScaling | None
-    placing: MarkerPlacing | None
-    notes: tuple[Note, ...] = ()
+    path: str  # of the set-up file
+    name: str  # of the subject, which becomes the model's
+    mass: float  # of the subject [kg]; not positive if the model's is kept
+    generic_path: str  # the .osim file to scale
+    marker_set_path: str | None  # .xml with markers to put on it; None for none
+    scaling: ModelScaling | None  # None if it does not apply
+    placing: MarkerPlacing | None  # None if it does not apply
+    notes: tuple[Note, ...] = ()  # what is odd about the file
 
 
 def is_scale_setup(path: str | os.PathLike[str]) -> bool:

@@ -19,19 +19,12 @@ TOKEN = re.compile(
 
 
 class Span(NamedTuple):
-    """Where an element is in the text: its first character, its inside, the end of it.
+    """Where an element is in the text: its first character, its inside, the end of it."""
 
-    Attributes:
-        start: of the opening tag.
-        inner_start: behind the opening tag.
-        inner_end: before the closing tag; for <a/> both are its end, and there is no inside.
-        end: behind the closing tag.
-    """
-
-    start: int
-    inner_start: int
-    inner_end: int
-    end: int
+    start: int  # of the opening tag
+    inner_start: int  # behind the opening tag
+    inner_end: int  # before the closing tag; for <a/> both are its end, and there is no inside
+    end: int  # behind the closing tag
 
     @property
     def is_empty_tag(self) -> bool:

@@ -7,12 +7,3 @@ from exactik.io.robots.writing._tree import (
     make_urdf_tree,
 )
 from exactik.io.robots.writing._write import find_urdf_losses, write_urdf
-
-__all__ = [
-    "UrdfTree",
-    "WrittenJoint",
-    "compute_joint_values",
-    "find_urdf_losses",
-    "make_urdf_tree",
-    "write_urdf",
-]

@@ -29,35 +29,22 @@ EXACT = 1e-12  # rad or m; a function within this of a line is one, but for roun
 
 
 class Line(NamedTuple):
-    """A value on a straight line: slope · x + intercept.
+    """A value on a straight line: slope · x + intercept."""
 
-    Attributes:
-        source: name of the free dof x, "bone.dof"; None for a constant.
-        slope: change of the value [rad or m] with that of the dof [rad or m].
-        intercept: value at x = 0.
-        deviation: how far the curve that it stands for leaves it between the limits; 0 for none.
-    """
-
-    source: str | None
-    slope: float
-    intercept: float
+    source: str | None  # name of the free dof x, "bone.dof"; None for a constant
+    slope: float  # change of the value [rad or m] with that of the dof [rad or m]
+    intercept: float  # value at x = 0
+    # How far the curve that it stands for leaves it between the limits; 0 for none
     deviation: float = 0.0
 
 
 class AxisMotion(NamedTuple):
-    """A turn about, or a shift along, one axis.
+    """A turn about, or a shift along, one axis."""
 
-    Attributes:
-        label: what to call it beside the bone's name, such as "rx" or "knee_angle".
-        turns: whether it is a turn [rad]; else a shift [m].
-        axis: unit vector in the frame that the motions before it leave, (3,).
-        line: how far it goes; None where it is a new coordinate, as of a ball's hinges.
-    """
-
-    label: str
-    turns: bool
-    axis: Array
-    line: Line | None
+    label: str  # what to call it beside the bone's name, such as "rx" or "knee_angle"
+    turns: bool  # whether it is a turn [rad]; else a shift [m]
+    axis: Array  # unit vector in the frame that the motions before it leave, (3,)
+    line: Line | None  # how far it goes; None where it is a new coordinate, as of a ball's hinges
 
 
 class LineFitter:

@@ -27,55 +27,34 @@ from exactik.typing import Array
 
 @dataclass
 class WrittenJoint:
-    """A joint of the file.
+    """A joint of the file."""
 
-    Attributes:
-        name: in the file.
-        kind: "fixed", "revolute", "prismatic" or "floating".
-        parent: link.
-        child: link.
-        p_parent_child: [m], (3,).
-        R_parent_child: (3, 3).
-        axis: unit vector in the child's frame, (3,).
-        line: how far it goes; None for a coordinate that the skeleton does not have.
-        limits: lower and upper [rad or m].
-        mimics: name of the joint that it follows, empty for none.
-        multiplier: of the value of that joint.
-        offset: beside it [rad or m].
-        max_speed: [rad/s or m/s].
-    """
-
-    name: str
-    kind: str
-    parent: str
-    child: str
-    p_parent_child: Array
-    R_parent_child: Array
-    axis: Array
+    name: str  # in the file
+    kind: str  # "fixed", "revolute", "prismatic" or "floating"
+    parent: str  # link
+    child: str  # link
+    p_parent_child: Array  # [m], (3,)
+    R_parent_child: Array  # (3, 3)
+    axis: Array  # unit vector in the child's frame, (3,)
+    # How far it goes; None for a coordinate that the skeleton does not have
     line: Line | None = None
-    limits: tuple[float, float] = (-math.inf, math.inf)
-    mimics: str = ""
-    multiplier: float = 1.0
-    offset: float = 0.0
-    max_speed: float = math.inf
+    limits: tuple[float, float] = (-math.inf, math.inf)  # lower and upper [rad or m]
+    mimics: str = ""  # name of the joint that it follows, empty for none
+    multiplier: float = 1.0  # of the value of that joint
+    offset: float = 0.0  # beside it [rad or m]
+    max_speed: float = math.inf  # [rad/s or m/s]
 
 
 class UrdfTree(NamedTuple):
-    """What is written.
+    """What is written."""
 
-    Attributes:
-        root: the link that is no child.
-        joints: each after the one of its parent.
-        carriers: dof of the skeleton → the joint whose value is `line.slope` times that dof's.
-        rotations: bone whose rotation has no axes → the joint that floats, or three hinges.
-        curves: number of motions that follow a line in place of what they do in the skeleton.
-    """
-
-    root: str
-    joints: list[WrittenJoint]
+    root: str  # the link that is no child
+    joints: list[WrittenJoint]  # each after the one of its parent
+    # Dof of the skeleton → the joint whose value is `line.slope` times that dof's
     carriers: dict[str, WrittenJoint]
+    # Bone whose rotation has no axes → the joint that floats, or three hinges
     rotations: dict[str, list[WrittenJoint]]
-    curves: int
+    curves: int  # number of motions that follow a line in place of what they do in the skeleton
 
 
 def make_urdf_tree(skeleton: Skeleton, markers: bool = False) -> UrdfTree:

@@ -34,8 +34,6 @@ def write_urdf(skeleton: Skeleton, path: str, *, markers: bool = False) -> None:
     """Write a skeleton as URDF.
 
     Args:
-        skeleton: what to write.
-        path: where.
         markers: whether to write them too, as links that do not move.
     """
     tree = make_urdf_tree(skeleton, markers)
@@ -114,7 +112,6 @@ def find_urdf_losses(old: Skeleton, new: Skeleton, path: str) -> list[str]:
     Args:
         old: what was written.
         new: what was read from the file.
-        path: the file.
     """
     tree, lost = make_urdf_tree(old), []
     kept = [name for name in old.markers if name in new.bone_names]

@@ -21,23 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class OracleAnswer:
-    """What `Problem` should answer, all of it at v = 0.
+    """What `Problem` should answer, all of it at v = 0."""
 
-    Attributes:
-        cost: ½ rᵀ W r.
-        gradient: first derivative of the cost, (nv,).
-        residual: r = target − model of all goals, without weights, (m,).
-        jacobian: −∂r/∂v, (m, nv).
-        gauss_newton: Jᵀ W J, (nv, nv).
-        hessian: second derivative of the cost, (nv, nv).
-    """
-
-    cost: float
-    gradient: Array
-    residual: Array
-    jacobian: Array
-    gauss_newton: Array
-    hessian: Array
+    cost: float  # ½ rᵀ W r
+    gradient: Array  # first derivative of the cost, (nv,)
+    residual: Array  # r = target − model of all goals, without weights, (m,)
+    jacobian: Array  # −∂r/∂v, (m, nv)
+    gauss_newton: Array  # Jᵀ W J, (nv, nv)
+    hessian: Array  # second derivative of the cost, (nv, nv)
 
 
 def evaluate(

@@ -11,10 +11,13 @@ from exactik.errors import GoalError, ShapeError
 from exactik.goals import (
     AimGoal,
     DirectionGoal,
+    DistanceGoal,
     FrameGoal,
     Goal,
+    LineGoal,
     MarkerGoal,
     OrientationGoal,
+    PlaneGoal,
     PoseGoal,
     PositionGoal,
     PostureGoal,
@@ -49,6 +52,10 @@ def residual(
         q: coordinates, (nq,).
         step: the increment v, (nv,), whose value is zero.
     """
+    if isinstance(goal, DistanceGoal):
+        return _compute_distance_rows(goal, frames)
+    if getattr(goal, "relative_to", None) is not None or isinstance(goal, PlaneGoal | LineGoal):
+        return _compute_relative_rows(goal, frames)
     if isinstance(goal, PositionGoal):
         return np.asarray(goal.target, dtype=float) - place_point(frames, goal.bone, goal.point)
     if isinstance(goal, MarkerGoal):
@@ -83,6 +90,61 @@ def residual(
     if isinstance(goal, FrameGoal):
         return expand_frame_goal(goal, frames[goal.bone])
     raise GoalError(f"the oracle knows no goal of type {type(goal).__name__}")
+
+
+def _compute_relative_rows(goal: Goal, frames: dict[str, JetFrame]) -> Jet:
+    """Return the rows of a goal whose target is in another bone: all as that bone sees it."""
+    own = frames[goal.bone]  # pyright: ignore[reportAttributeAccessIssue]
+    rotation, origin = own.R_world_bone, np.zeros(3)
+    if goal.relative_to is not None:  # pyright: ignore[reportAttributeAccessIssue]
+        other = frames[goal.relative_to]  # pyright: ignore[reportAttributeAccessIssue]
+        rotation, origin = other.R_world_bone.T @ rotation, other.p_world_bone
+        turn = other.R_world_bone.T
+    else:
+        turn = constant(np.eye(3), rotation.n)
+    if isinstance(goal, DirectionGoal):
+        return _normalise(goal.target) - rotation @ _normalise(goal.axis)
+    if isinstance(goal, OrientationGoal):
+        wanted = quaternion_matrix(goal.wxyz) if goal.wxyz is not None else np.array(goal.target)
+        if goal.kind == "log":
+            return log(wanted @ rotation.T)
+        return concatenate([wanted[:, a] - rotation.T[a] for a in range(3)])
+    place = turn @ (place_point(frames, goal.bone, goal.point) - origin)  # pyright: ignore
+    if isinstance(goal, PoseGoal):
+        target = np.array(goal.target, dtype=float)
+        return concatenate([target[:3, 3] - place, log(target[:3, :3] @ rotation.T)])
+    arm = np.asarray(goal.target, dtype=float) - place  # pyright: ignore
+    if isinstance(goal, AimGoal):
+        return arm / sqrt(dot(arm, arm)) - rotation @ _normalise(goal.axis)
+    if isinstance(goal, PlaneGoal | LineGoal):
+        axes = np.asarray(goal.terms(None)[0].rotation)  # pyright: ignore[reportArgumentType]
+        return transform(axes.T, arm)
+    return arm
+
+
+def _compute_distance_rows(goal: DistanceGoal, frames: dict[str, JetFrame]) -> Jet:
+    """Return the rows of each bound: the length √(2φ) along the line between the points."""
+    first, second = np.asarray(goal.points, dtype=float)
+    here = place_point(frames, goal.a, first)
+    if goal.b is None:
+        arm = second - here
+    else:
+        arm = frames[goal.b].R_world_bone.T @ (place_point(frames, goal.b, second) - here)
+    length = sqrt(dot(arm, arm))
+    direction, eps, rows = arm / length, goal.band, []
+    if goal.distance is not None:
+        rows.append(arm - goal.distance * direction)
+    for bound, sign in ((goal.at_least, -1.0), (goal.at_most, 1.0)):
+        if bound is None:
+            continue
+        x = sign * (length - bound)
+        if x.value <= 0.0:
+            rows.append(arm * 0.0)
+        elif x.value < eps:
+            rows.append(sqrt(x * x * x / (3.0 * eps)) * sign * direction)
+        else:
+            rows.append(sqrt(x * x - eps * x + eps * eps / 3.0) * sign * direction)
+    return concatenate(rows)
 
 
 def _normalise(vector: ArrayLike) -> Array:
@@ -156,6 +218,10 @@ def weight(goal: Goal, rows: int) -> Array:
     short |= isinstance(goal, OrientationGoal) and rows == 9 and goal_weight.shape == (3,)
     if short:
         goal_weight = np.repeat(goal_weight, 3)
+    if isinstance(goal, PlaneGoal | LineGoal):
+        return np.diag([0.0, 0.0, 1.0] if isinstance(goal, PlaneGoal) else [1.0, 1.0, 0.0]) * (
+            goal_weight
+        )
     if goal_weight.shape not in ((), (rows,)):
         raise ShapeError(
             f"weight of goal {goal.label!r} has shape {goal_weight.shape} for {rows} rows"

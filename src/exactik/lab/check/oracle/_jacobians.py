@@ -87,7 +87,6 @@ def point_jacobian(
     Args:
         skeleton: the model.
         q: coordinates, (nq,).
-        bone: name of the bone.
         point: in the bone's frame [m], (3,).
         frame: "world": velocity of the point and angular velocity in world axes; "body": the same
             in the bone's axes; "spatial": the velocity of that point of the bone which passes the

@@ -25,17 +25,11 @@ from exactik.typing import Array
 
 @dataclass(frozen=True, eq=False)
 class Jet:
-    """A value with its first two derivatives.
+    """A value with its first two derivatives."""
 
-    Attributes:
-        value: any shape S.
-        gradient: shape (*S, n).
-        hessian: shape (*S, n, n), symmetric in the last two axes.
-    """
-
-    value: Array
-    gradient: Array
-    hessian: Array
+    value: Array  # any shape S
+    gradient: Array  # shape (*S, n)
+    hessian: Array  # shape (*S, n, n), symmetric in the last two axes
 
     __array_ufunc__ = None  # an array on the left of an operator leaves the work to the jet
 

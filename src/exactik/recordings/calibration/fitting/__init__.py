@@ -23,24 +23,3 @@ from exactik.recordings.calibration.fitting._scaled_skeleton import (
     ScaledSkeleton,
     make_scaled_skeleton,
 )
-
-__all__ = [
-    "SCALE_KINDS",
-    "WARM",
-    "ChosenFrames",
-    "FitFrames",
-    "FitSolution",
-    "Prior",
-    "Progress",
-    "ScaledSkeleton",
-    "SkeletonFit",
-    "align_shapes",
-    "choose_diverse_frames",
-    "compute_normal_equations",
-    "compute_robust_weights",
-    "fit_parameters",
-    "fit_skeleton",
-    "make_fit_problem",
-    "make_scaled_skeleton",
-    "renew",
-]

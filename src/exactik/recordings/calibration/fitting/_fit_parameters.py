@@ -63,23 +63,15 @@ INDEPENDENT_FRAMES = 8  # that all frames together count as, where σ is not giv
 
 
 class FitFrames(NamedTuple):
-    """The markers of the frames in use, and what poses may do to follow them.
+    """The markers of the frames in use, and what poses may do to follow them."""
 
-    Attributes:
-        markers: of these frames.
-        limits: "hard", "soft" or "off".
-        lock: bones or dofs that stay where they are.
-        robust: whether markers that are far off count less.
-        weights: that markers have in the frames, (F, M), or None where all have the same.
-        progress: called with what is done and to do, or None.
-    """
-
-    markers: Markers
-    limits: str
-    lock: tuple[str, ...]
-    robust: bool
+    markers: Markers  # of these frames
+    limits: str  # "hard", "soft" or "off"
+    lock: tuple[str, ...]  # bones or dofs that stay where they are
+    robust: bool  # whether markers that are far off count less
+    # That markers have in the frames, (F, M), or None where all have the same
     weights: Array | None = None
-    progress: Progress | None = None
+    progress: Progress | None = None  # called with what is done and to do, or None
 
     def report_progress(self, span: tuple[float, float], done: float) -> None:
         """Report that a share of the work from span[0] to span[1] of the whole is done."""
@@ -101,29 +93,17 @@ def make_fit_problem(scaled: ScaledSkeleton, theta: Array, frames: FitFrames) ->
 
 @dataclass(eq=False)
 class FitSolution:
-    """Parameters, and the poses that go with them.
+    """Parameters, and the poses that go with them."""
 
-    Attributes:
-        scaled: which parameters there are.
-        theta: parameters, (n,).
-        problem: of following the frames with the skeleton of these parameters.
-        solutions: poses of the frames.
-        sigma: of the markers [m].
-        covariance: of the parameters, (n, n).
-        weights: that the markers have in the frames, 0 to 1, (F, M).
-        steps: how many were taken.
-        converged: whether the last ones were as small as asked.
-    """
-
-    scaled: ScaledSkeleton
-    theta: Array
-    problem: TrackingProblem
-    solutions: FrameSolutions
-    sigma: float
-    covariance: Array
-    weights: Array
-    steps: int
-    converged: bool
+    scaled: ScaledSkeleton  # which parameters there are
+    theta: Array  # parameters, (n,)
+    problem: TrackingProblem  # of following the frames with the skeleton of these parameters
+    solutions: FrameSolutions  # poses of the frames
+    sigma: float  # of the markers [m]
+    covariance: Array  # of the parameters, (n, n)
+    weights: Array  # that the markers have in the frames, 0 to 1, (F, M)
+    steps: int  # how many were taken
+    converged: bool  # whether the last ones were as small as asked
 
 
 class FitIterate(NamedTuple):

@@ -38,19 +38,12 @@ FROM_AFAR = replace(DEFAULT_OPTIONS.cold_start, tolerance=1e-4)
 
 
 class SkeletonFit(NamedTuple):
-    """A skeleton fitted to recordings.
+    """A skeleton fitted to recordings."""
 
-    Attributes:
-        solution: parameters and poses.
-        prior: what was assumed of the parameters.
-        chosen: the frames that were used.
-        errors_before: of each marker in each of them with the skeleton as it was [m], (F, M).
-    """
-
-    solution: FitSolution
-    prior: Prior
-    chosen: ChosenFrames
-    errors_before: Array
+    solution: FitSolution  # parameters and poses
+    prior: Prior  # what was assumed of the parameters
+    chosen: ChosenFrames  # the frames that were used
+    errors_before: Array  # of each marker in each of them with the skeleton as it was [m], (F, M)
 
     @property
     def frames(self) -> IntArray:

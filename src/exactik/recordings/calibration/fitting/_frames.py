@@ -46,18 +46,13 @@ def align_shapes(positions: Array) -> Array:
 
 
 class ChosenFrames(NamedTuple):
-    """Frames to calibrate on, of one trial or several.
+    """Frames to calibrate on, of one trial or several."""
 
-    Attributes:
-        markers: of these frames, one after the other, of all trials: missing where a trial has not
-            got a marker.
-        trials: number of the trial of each frame, (F,).
-        frames: its number in that trial, (F,).
-    """
-
+    # Of these frames, one after the other, of all trials: missing where a trial has not got a
+    # marker
     markers: Markers
-    trials: IntArray
-    frames: IntArray
+    trials: IntArray  # number of the trial of each frame, (F,)
+    frames: IntArray  # its number in that trial, (F,)
 
     def take(self, rows: IntArray) -> ChosenFrames:
         """Return some of them."""

@@ -33,41 +33,24 @@ MIN_RIDGE = 1e-12
 
 
 class NormalEquations(NamedTuple):
-    """The equations of one step, poses eliminated; n parameters.
+    """The equations of one step, poses eliminated; n parameters."""
 
-    Attributes:
-        matrix: C − ΣBᵀA⁻¹B [m²], (n, n).
-        rhs: c − ΣBᵀA⁻¹h [m²], (n,).
-        pose_step: A⁻¹h of every frame, (F, nv).
-        pose_sensitivity: A⁻¹B of every frame: how poses follow the parameters, (F, nv, n).
-    """
-
-    matrix: Array
-    rhs: Array
-    pose_step: Array
-    pose_sensitivity: Array
+    matrix: Array  # C − ΣBᵀA⁻¹B [m²], (n, n)
+    rhs: Array  # c − ΣBᵀA⁻¹h [m²], (n,)
+    pose_step: Array  # A⁻¹h of every frame, (F, nv)
+    pose_sensitivity: Array  # A⁻¹B of every frame: how poses follow the parameters, (F, nv, n)
 
 
 class _Linearisation(NamedTuple):
-    """All frames to first order in their poses.
+    """All frames to first order in their poses."""
 
-    Attributes:
-        J: ∂y/∂v, times the root of the weight, (F, M, 3, nv).
-        r: residuals, times the root of the weight [m], (F, M, 3).
-        root_weight: of each marker in each frame, 0 where it is missing, (F, M).
-        posture_weight: the diagonal of the posture's weight, (nv,).
-        posture_force: gradient of the posture's cost, (F, nv).
-        at_lower: dofs at their lower limit, (F, nv).
-        at_upper: dofs at their upper limit, (F, nv).
-    """
-
-    J: Array
-    r: Array
-    root_weight: Array
-    posture_weight: Array
-    posture_force: Array
-    at_lower: BoolArray
-    at_upper: BoolArray
+    J: Array  # ∂y/∂v, times the root of the weight, (F, M, 3, nv)
+    r: Array  # residuals, times the root of the weight [m], (F, M, 3)
+    root_weight: Array  # of each marker in each frame, 0 where it is missing, (F, M)
+    posture_weight: Array  # the diagonal of the posture's weight, (nv,)
+    posture_force: Array  # gradient of the posture's cost, (F, nv)
+    at_lower: BoolArray  # dofs at their lower limit, (F, nv)
+    at_upper: BoolArray  # dofs at their upper limit, (F, nv)
 
 
 def compute_normal_equations(

@@ -18,16 +18,11 @@ BONE_SCALE_SHARES = {"pelvis": 0.5}
 
 
 class Prior(NamedTuple):
-    """What is assumed of the parameters before the markers are looked at.
+    """What is assumed of the parameters before the markers are looked at."""
 
-    Attributes:
-        scale_sd: of the log scale of each bone from that of the whole figure.
-        offset_sd: of each marker's point from its old one, which grows with its bone [m], (M,).
-        sigma: of the markers from a figure that is right [m]; None: estimated from the residuals.
-    """
-
-    scale_sd: float
-    offset_sd: Array
+    scale_sd: float  # of the log scale of each bone from that of the whole figure
+    offset_sd: Array  # of each marker's point from its old one, which grows with its bone [m], (M,)
+    # Of the markers from a figure that is right [m]; None: estimated from the residuals
     sigma: float | None
 
     def scale_sds(self, scaled: ScaledSkeleton) -> Array:

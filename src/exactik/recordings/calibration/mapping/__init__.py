@@ -6,14 +6,3 @@ from exactik.recordings.calibration.mapping._landmarks import has_landmarks
 from exactik.recordings.calibration.mapping._mapping import HandMapping, MarkerMapping, Match
 from exactik.recordings.calibration.mapping._proposal import Proposal
 from exactik.recordings.calibration.mapping._propose import propose_mapping
-
-__all__ = [
-    "HandMapping",
-    "MarkerMapping",
-    "Match",
-    "Proposal",
-    "check_mapping",
-    "has_landmarks",
-    "measure_distances",
-    "propose_mapping",
-]

@@ -36,39 +36,25 @@ SCALE_SD, OFFSET_SD = 0.1, 0.03  # of the prior, as `calibrate` has them [log sc
 
 
 class BoneGuess(NamedTuple):
-    """The bone on which an unknown marker rests.
+    """The bone on which an unknown marker rests."""
 
-    Attributes:
-        name: of the marker in the recording.
-        bone: on which it spreads least.
-        marker: of the skeleton that is there, if only one is and no other unknown is nearer.
-        point: its place in the bone's frame [m], at the size that the skeleton has.
-        reason: in words.
-        confidence: 0 where another bone is as good, else up to 1.
-    """
-
-    name: str
-    bone: str
+    name: str  # of the marker in the recording
+    bone: str  # on which it spreads least
+    # Of the skeleton that is there, if only one is and no other unknown is nearer
     marker: str | None
+    # Its place in the bone's frame [m], at the size that the skeleton has
     point: tuple[float, float, float]
-    reason: str
-    confidence: float
+    reason: str  # in words
+    confidence: float  # 0 where another bone is as good, else up to 1
 
 
 class _FittedFigure(NamedTuple):
-    """The figure at the size and in the poses of the markers that are known.
+    """The figure at the size and in the poses of the markers that are known."""
 
-    Attributes:
-        skeleton: as it was given.
-        pose: of the fitted skeleton in the frames.
-        scale: of each bone, fitted against given, (n_bones,).
-        frames: of the recording that were used, (F,).
-    """
-
-    skeleton: Skeleton
-    pose: Pose
-    scale: Array
-    frames: IntArray
+    skeleton: Skeleton  # as it was given
+    pose: Pose  # of the fitted skeleton in the frames
+    scale: Array  # of each bone, fitted against given, (n_bones,)
+    frames: IntArray  # of the recording that were used, (F,)
 
     def locate(self, positions: Array) -> Array:
         """Return a marker's path [m], (T, 3), as seen from every bone, (n_bones, F, 3).
@@ -114,7 +100,6 @@ def guess_bones(
 
     Args:
         mapping: of the markers that are known.
-        markers: the recording.
         unknown: recorded names that are not known.
         free: the skeleton's markers that no recorded one has been found for.
     """
@@ -135,7 +120,6 @@ def choose_by_place(
 
     Args:
         mapping: of the markers that are known.
-        markers: the recording.
         places: recorded name → bones and points in their frames [m] at which it may be.
     """
     figure = _fit_figure(mapping, markers)

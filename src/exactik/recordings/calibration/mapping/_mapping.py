@@ -34,36 +34,25 @@ HandMapping = Mapping[str, "str | tuple[str, ArrayLike] | None"]
 
 
 class Match(NamedTuple):
-    """What a recorded marker is.
+    """What a recorded marker is."""
 
-    Attributes:
-        recorded: its name in the recording.
-        marker: the skeleton's own marker that it is; None if it is none of them.
-        bone: that it is on; None if it is not known, and the marker is not used.
-        point: its place in the bone's frame [m], roughly; None for the own marker's, or if nothing
-            is known but the bone.
-        reason: in words.
-        confidence: from 0 to 1.
-        code: why, for programs. Used: "by-hand", "same-name", "landmark" (the name means a place on
-            the skin), "joint-centre" (a place inside), "geometry" (by where it rests). Not used:
-            "by-hand", "computed", "unknown-name", "unnamed", "unclear", "object", "other-subject",
-            "never-seen".
-        kind: "skin" for a marker on it, "joint" for a point inside.
-        offset_sd: how far it may be from its point, one standard deviation along
-            each axis [m]; None: as `calibrate` is told.
-        landmark: that its name means, such as "l_knee_lateral"; "" if none.
-    """
-
-    recorded: str
-    marker: str | None = None
-    bone: str | None = None
+    recorded: str  # its name in the recording
+    marker: str | None = None  # the skeleton's own marker that it is; None if it is none of them
+    bone: str | None = None  # that it is on; None if it is not known, and the marker is not used
+    # Its place in the bone's frame [m], roughly; None for the own marker's, or if nothing is known
+    # but the bone
     point: Point | None = None
-    reason: str = ""
-    confidence: float = 0.0
+    reason: str = ""  # in words
+    confidence: float = 0.0  # from 0 to 1
+    # Why, for programs. Used: "by-hand", "same-name", "landmark" (the name means a place on the
+    # skin), "joint-centre" (a place inside), "geometry" (by where it rests). Not used: "by-hand",
+    # "computed", "unknown-name", "unnamed", "unclear", "object", "other-subject", "never-seen"
     code: str = ""
-    kind: str = "skin"
+    kind: str = "skin"  # "skin" for a marker on it, "joint" for a point inside
+    # How far it may be from its point, one standard deviation along each axis [m]; None: as
+    # `calibrate` is told
     offset_sd: float | None = None
-    landmark: str = ""
+    landmark: str = ""  # that its name means, such as "l_knee_lateral"; "" if none
 
     @property
     def text(self) -> str:

@@ -42,16 +42,12 @@ BonePath = dict[str, tuple[tuple[float, ...], float]]
 
 
 class _Reach(NamedTuple):
-    """What is known of each pair of markers.
+    """What is known of each pair of markers."""
 
-    Attributes:
-        distance: recorded, the median over frames, relative to the body's size [m], (M, M); NaN
-            where two are never seen together.
-        greatest: that bones allow [m], (M, M).
-    """
-
+    # Recorded, the median over frames, relative to the body's size [m], (M, M); NaN where two are
+    # never seen together
     distance: Array
-    greatest: Array
+    greatest: Array  # that bones allow [m], (M, M)
 
 
 def find_implausible_names(mapping: MarkerMapping, markers: Markers) -> dict[str, float]:
@@ -96,7 +92,6 @@ def find_open_side(
 
     Args:
         mapping: what the other markers are.
-        markers: the recording.
         names: recorded names that do not tell the side.
         sides: recorded name of a marker in use → "l" or "r".
     """

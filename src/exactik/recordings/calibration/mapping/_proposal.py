@@ -12,20 +12,13 @@ from exactik.recordings.calibration.mapping._mapping import MarkerMapping, Match
 
 @dataclass
 class Proposal:
-    """What is known so far of the markers of a recording.
+    """What is known so far of the markers of a recording."""
 
-    Attributes:
-        skeleton: the figure.
-        markers: the recording, in the world of the skeleton.
-        reading: what the recorded names mean.
-        own_reading: what the names of the skeleton's markers mean.
-        matches: recorded name → what the marker is; those that no stage has decided are missing.
-    """
-
-    skeleton: Skeleton
-    markers: Markers
-    reading: NameReading
-    own_reading: NameReading
+    skeleton: Skeleton  # the figure
+    markers: Markers  # the recording, in the world of the skeleton
+    reading: NameReading  # what the recorded names mean
+    own_reading: NameReading  # what the names of the skeleton's markers mean
+    # Recorded name → what the marker is; those that no stage has decided are missing
     matches: dict[str, Match] = field(default_factory=dict)
 
     def list_undecided(self) -> list[str]:

@@ -14,27 +14,3 @@ from exactik.recordings.labelling.search._seed_frames import choose_seed_frames
 from exactik.recordings.labelling.search._size import fit_size
 from exactik.recordings.labelling.search._template import Template, make_template, split_template
 from exactik.recordings.labelling.search._trajectories import Trajectory, join_fragments
-
-__all__ = [
-    "MAX_COST",
-    "Comparison",
-    "Fragment",
-    "LabelProblem",
-    "LabelState",
-    "Seed",
-    "Template",
-    "Trajectory",
-    "TrajectoryLabels",
-    "assign_trajectories",
-    "choose_seed_frames",
-    "compare_alternatives",
-    "cut_into_fragments",
-    "find_copies",
-    "find_seeds",
-    "fit_size",
-    "join_fragments",
-    "make_label_problem",
-    "make_template",
-    "settle",
-    "split_template",
-]

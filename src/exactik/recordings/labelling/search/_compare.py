@@ -23,18 +23,13 @@ MAX_SEARCH_ROUNDS = 4  # of taking the best alternative
 
 
 class Comparison(NamedTuple):
-    """The best of a labelling and its alternatives.
+    """The best of a labelling and its alternatives."""
 
-    Attributes:
-        state: labels and poses.
-        margins: by how much the best alternative that changes each label is worse, (M,); infinite
-            where none came near.
-        mirror_margin: by how much the mirror image is.
-    """
-
-    state: LabelState
+    state: LabelState  # labels and poses
+    # By how much the best alternative that changes each label is worse, (M,); infinite where none
+    # came near
     margins: Array
-    mirror_margin: float
+    mirror_margin: float  # by how much the mirror image is
 
 
 def settle(problem: LabelProblem, seed: Seed, state: LabelState, fixed: IntArray) -> LabelState:

@@ -27,17 +27,11 @@ MAX_COPY_DISTANCE = 1e-4  # [m] between two points that are one: less than any c
 
 
 class Fragment(NamedTuple):
-    """A stretch of a point's path.
+    """A stretch of a point's path."""
 
-    Attributes:
-        point: column of the recording.
-        first: frame, counted from 0 in `Markers.positions`.
-        last: frame, included.
-    """
-
-    point: int
-    first: int
-    last: int
+    point: int  # column of the recording
+    first: int  # frame, counted from 0 in `Markers.positions`
+    last: int  # frame, included
 
 
 def cut_into_fragments(markers: Markers) -> list[Fragment]:

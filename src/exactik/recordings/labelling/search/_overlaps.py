@@ -16,15 +16,10 @@ from exactik.typing import Array, BoolArray, IntArray
 
 
 class TrajectoryLabels(NamedTuple):
-    """Labels of trajectories.
+    """Labels of trajectories."""
 
-    Attributes:
-        labels: (n,); −1 for none.
-        margins: by how much the cost rises without this label, (n,); 0 where there is none.
-    """
-
-    labels: IntArray
-    margins: Array
+    labels: IntArray  # (n,); −1 for none
+    margins: Array  # by how much the cost rises without this label, (n,); 0 where there is none
 
 
 def assign_trajectories(

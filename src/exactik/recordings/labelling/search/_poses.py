@@ -58,27 +58,16 @@ DESCENT = Auto(
 
 @dataclass(frozen=True, eq=False)
 class LabelState:
-    """Labels and the poses that go with them.
+    """Labels and the poses that go with them."""
 
-    Attributes:
-        labels: of each trajectory, (n,); −1 for none.
-        q: poses in the chosen frames, (F, nq).
-        scale: of the subject in sizes of the figure.
-        cost: C of each trajectory and label, (n, M).
-        weight: share of the frames in which each trajectory is seen, (n,).
-        seen: frames in which each tells something, as the pose is known, (n,).
-        pose_cost: mean over the frames of what poses cost.
-        template: the labels.
-    """
-
-    labels: IntArray
-    q: Array
-    scale: float
-    cost: Array
-    weight: Array
-    seen: IntArray
-    pose_cost: float
-    template: Template
+    labels: IntArray  # of each trajectory, (n,); −1 for none
+    q: Array  # poses in the chosen frames, (F, nq)
+    scale: float  # of the subject in sizes of the figure
+    cost: Array  # C of each trajectory and label, (n, M)
+    weight: Array  # share of the frames in which each trajectory is seen, (n,)
+    seen: IntArray  # frames in which each tells something, as the pose is known, (n,)
+    pose_cost: float  # mean over the frames of what poses cost
+    template: Template  # the labels
 
     @property
     def missing(self) -> int:
@@ -97,21 +86,14 @@ class LabelState:
 
 @dataclass(frozen=True, eq=False)
 class LabelProblem:
-    """What labels are sought for.
+    """What labels are sought for."""
 
-    Attributes:
-        template: the labels, on a figure of its own size.
-        trajectories: of the recording.
-        frames: in which poses are found, (F,), in the order of time.
-        positions: of the trajectories in these frames [m], (n, F, 3); not a number where not seen.
-        problem: of following labels, with no targets yet.
-    """
-
-    template: Template
-    trajectories: list[Trajectory]
-    frames: IntArray
+    template: Template  # the labels, on a figure of its own size
+    trajectories: list[Trajectory]  # of the recording
+    frames: IntArray  # in which poses are found, (F,), in the order of time
+    # Of the trajectories in these frames [m], (n, F, 3); not a number where not seen
     positions: Array
-    problem: TrackingProblem
+    problem: TrackingProblem  # of following labels, with no targets yet
 
     @property
     def label_count(self) -> int:

@@ -46,22 +46,15 @@ DESCENT = Auto(
 
 
 class Seed(NamedTuple):
-    """The labels of one frame.
+    """The labels of one frame."""
 
-    Attributes:
-        frame: counted from 0.
-        columns: label of each point, (N,); −1 for none.
-        q: pose of the figure, (nq,), fitted to points over `scale`.
-        scale: of the subject in sizes of the figure.
-        cost: mean over the points of squared distances, with what the pose costs; points without a
-            label count as if they were at the largest distance, labels that are missing beside
-            others a share of that [m²].
-    """
-
-    frame: int
-    columns: IntArray
-    q: Array
-    scale: float
+    frame: int  # counted from 0
+    columns: IntArray  # label of each point, (N,); −1 for none
+    q: Array  # pose of the figure, (nq,), fitted to points over `scale`
+    scale: float  # of the subject in sizes of the figure
+    # Mean over the points of squared distances, with what the pose costs; points without a label
+    # count as if they were at the largest distance, labels that are missing beside others a share
+    # of that [m²]
     cost: float
 
 

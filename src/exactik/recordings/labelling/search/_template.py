@@ -31,21 +31,13 @@ MIN_LABELS = 4  # of fewer no shape is told
 
 @dataclass(frozen=True, eq=False)
 class Template:
-    """A figure whose markers are the labels.
+    """A figure whose markers are the labels."""
 
-    Attributes:
-        skeleton: the figure; z up, x forward, y to the left at rest.
-        names: of the labels, (M,).
-        bones: of the labels, (M,).
-        points: of the labels on their bones [m], (M, 3).
-        sd: of each from there, along each axis [m], (M,).
-    """
-
-    skeleton: Skeleton
-    names: tuple[str, ...]
-    bones: IntArray
-    points: Array
-    sd: Array
+    skeleton: Skeleton  # the figure; z up, x forward, y to the left at rest
+    names: tuple[str, ...]  # of the labels, (M,)
+    bones: IntArray  # of the labels, (M,)
+    points: Array  # of the labels on their bones [m], (M, 3)
+    sd: Array  # of each from there, along each axis [m], (M,)
 
     @property
     def dof_precision(self) -> Array:

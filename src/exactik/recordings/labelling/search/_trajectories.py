@@ -22,13 +22,9 @@ MIN_CLEARANCE = 2.5  # of the next nearest beginning or end, in shares of the mi
 
 
 class Trajectory(NamedTuple):
-    """Fragments of one marker in the order of time.
+    """Fragments of one marker in the order of time."""
 
-    Attributes:
-        pieces: that follow each other.
-    """
-
-    pieces: tuple[Fragment, ...]
+    pieces: tuple[Fragment, ...]  # that follow each other
 
     @property
     def first(self) -> int:

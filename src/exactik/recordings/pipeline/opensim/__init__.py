@@ -12,18 +12,3 @@ from exactik.recordings.pipeline.opensim._imu import (
 )
 from exactik.recordings.pipeline.opensim._scale import ScaledSubject, scale_model
 from exactik.recordings.pipeline.opensim._tasks import TaskSetup, track_tasks
-
-__all__ = [
-    "ScaledSubject",
-    "SolvedOrientations",
-    "SolvedSetup",
-    "TaskSetup",
-    "load_marked_skeleton",
-    "save_calibrated_model",
-    "scale_model",
-    "solve_ik_setup",
-    "solve_imu_setup",
-    "track_tasks",
-    "write_ik_results",
-    "write_imu_results",
-]

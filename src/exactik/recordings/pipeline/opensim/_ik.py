@@ -32,21 +32,13 @@ Progress = Callable[[int, int], object]
 
 @dataclass(frozen=True, kw_only=True)
 class SolvedSetup:
-    """A set-up file that was run.
+    """A set-up file that was run."""
 
-    Attributes:
-        setup: what it asks for.
-        model: the model it names.
-        track: the motion of the frames it asks for.
-        times: of these frames, as the marker file has them [s], (T,).
-        notes: what was left out or done otherwise, a sentence each.
-    """
-
-    setup: IkSetup
-    model: OpenSimModel
-    track: Track
-    times: Array
-    notes: tuple[str, ...]
+    setup: IkSetup  # what it asks for
+    model: OpenSimModel  # the model it names
+    track: Track  # the motion of the frames it asks for
+    times: Array  # of these frames, as the marker file has them [s], (T,)
+    notes: tuple[str, ...]  # what was left out or done otherwise, a sentence each
 
 
 def solve_ik_setup(

@@ -39,25 +39,15 @@ Vector = tuple[float, float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class ScaledSubject:
-    """What the scale tool's set-up led to.
+    """What the scale tool's set-up led to."""
 
-    Attributes:
-        setup: what it asks for.
-        factors: body → factors along x, y and z.
-        model: as it is scaled.
-        pose: of the markers of the static pose; None if no markers were placed.
-        moved: marker → how far it was moved on its body [m].
-        written: files, and what they are.
-        notes: what was left out or done otherwise, a sentence each.
-    """
-
-    setup: ScaleSetup
-    factors: Mapping[str, Vector]
-    model: OpenSimModel
-    pose: Track | None
-    moved: Mapping[str, float]
-    written: tuple[tuple[str, str], ...]
-    notes: tuple[str, ...]
+    setup: ScaleSetup  # what it asks for
+    factors: Mapping[str, Vector]  # body → factors along x, y and z
+    model: OpenSimModel  # as it is scaled
+    pose: Track | None  # of the markers of the static pose; None if no markers were placed
+    moved: Mapping[str, float]  # marker → how far it was moved on its body [m]
+    written: tuple[tuple[str, str], ...]  # files, and what they are
+    notes: tuple[str, ...]  # what was left out or done otherwise, a sentence each
 
 
 def scale_model(path: str | os.PathLike[str]) -> ScaledSubject:

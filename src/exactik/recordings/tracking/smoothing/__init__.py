@@ -21,13 +21,3 @@ from exactik.recordings.tracking.smoothing._prior import Smoothing, make_prior
 from exactik.recordings.tracking.smoothing._smooth_path import require_smooth, smooth_path
 from exactik.recordings.tracking.smoothing._smoother import Smoother
 from exactik.recordings.tracking.smoothing._variances import compute_smooth_variances
-
-__all__ = [
-    "Smoother",
-    "Smoothing",
-    "compute_smooth_variances",
-    "estimate_white_noise",
-    "make_prior",
-    "require_smooth",
-    "smooth_path",
-]

@@ -6,10 +6,3 @@ from exactik.studio.report.retargeting._page import (
     write_retargeting_report,
 )
 from exactik.studio.report.retargeting._scene import compose_pair
-
-__all__ = [
-    "compose_pair",
-    "measure_retargeting",
-    "render_retargeting_report",
-    "write_retargeting_report",
-]

@@ -20,42 +20,26 @@ SLIDE, WRIST, JUMP, FAST = "slides", "wrist off", "jumps", "too fast"
 
 
 class FaultyStretch(NamedTuple):
-    """A stretch that needs a look.
+    """A stretch that needs a look."""
 
-    Attributes:
-        kind: `SLIDE`, `WRIST`, `JUMP` or `FAST`.
-        first: frame.
-        last: frame, which belongs to it.
-        frame: of it that shows it best.
-        text: what is wrong, in words.
-    """
-
-    kind: str
-    first: int
-    last: int
-    frame: int
-    text: str
+    kind: str  # `SLIDE`, `WRIST`, `JUMP` or `FAST`
+    first: int  # frame
+    last: int  # frame, which belongs to it
+    frame: int  # of it that shows it best
+    text: str  # what is wrong, in words
 
 
 class Measures(NamedTuple):
-    """What is measured in every frame.
+    """What is measured in every frame."""
 
-    Attributes:
-        slides: largest distance of a standing point from where it stood first [mm], (T,); NaN where
-            nothing stands.
-        wrists: "left" and "right" → distance from its place [% of the arm], (T,).
-        turns: largest turn of a part of a limb since the frame before [°], (T,).
-        source_turns: the same of the source.
-        touches: dof → where it touches a limit, (T,); those that do.
-        findings: those that need a look, in their order in time.
-    """
-
+    # Largest distance of a standing point from where it stood first [mm], (T,); NaN where nothing
+    # stands
     slides: Array
-    wrists: dict[str, Array]
-    turns: Array
-    source_turns: Array
-    touches: dict[str, BoolArray]
-    findings: tuple[FaultyStretch, ...]
+    wrists: dict[str, Array]  # "left" and "right" → distance from its place [% of the arm], (T,)
+    turns: Array  # largest turn of a part of a limb since the frame before [°], (T,)
+    source_turns: Array  # the same of the source
+    touches: dict[str, BoolArray]  # dof → where it touches a limit, (T,); those that do
+    findings: tuple[FaultyStretch, ...]  # those that need a look, in their order in time
 
 
 def measure_retargeting(result: Retargeting) -> Measures:

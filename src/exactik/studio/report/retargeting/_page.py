@@ -83,7 +83,6 @@ def render_retargeting_report(result: Retargeting, command: str = "") -> str:
     data = {
         "frames": len(result.motion),
         "rate": rate,
-        "offset": result.motion.first_frame,
         "series": {name: encode_16_bit(values) for name, values in _list_series(measures).items()},
         "readout": [
             {"series": "slide", "name": "feet slide", "unit": "mm", "digits": 3},

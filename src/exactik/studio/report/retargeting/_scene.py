@@ -27,7 +27,6 @@ def compose_pair(result: Retargeting, wanted: list[int], first: int) -> PlayerSc
     Args:
         result: of the retargeting.
         wanted: frames that are shown in any case.
-        first: frame that is shown at first.
     """
     motion, skeleton = result.motion, result.target_figure.skeleton
     scene = compose_scene(

@@ -6,14 +6,3 @@ from exactik.studio.viewer.keyframes._interpolation import PoseInterpolator
 from exactik.studio.viewer.keyframes._keyframes import Keyframes, KeyframesState
 from exactik.studio.viewer.keyframes._locks import BoneLock
 from exactik.studio.viewer.keyframes._mirror import Mirror
-
-__all__ = [
-    "BoneLock",
-    "Key",
-    "Keyframes",
-    "KeyframesState",
-    "Mirror",
-    "PinConstraint",
-    "PlayClock",
-    "PoseInterpolator",
-]

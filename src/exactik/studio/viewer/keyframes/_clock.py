@@ -8,7 +8,6 @@ class PlayClock:
 
     Attributes:
         time: [s].
-        playing: whether it goes on.
         loop: whether it begins again at its end.
     """
 

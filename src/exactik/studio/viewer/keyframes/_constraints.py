@@ -34,7 +34,6 @@ class PinConstraint:
     """A point of a bone that is held in place.
 
     Attributes:
-        bone: its name.
         point: in its frame [m].
         position: where [m, world], (3,).
         rotation: R_world_bone, (3, 3), or None if it may turn.

@@ -30,19 +30,12 @@ PathLike = str | os.PathLike[str]
 
 
 class Project(NamedTuple):
-    """What a file holds.
+    """What a file holds."""
 
-    Attributes:
-        keys: in the order of their times.
-        locks: bones that stay where they are over time.
-        poses: the library: name → pose, (nq,), read-only.
-        smooth: whether keys are joined by cubic curves.
-    """
-
-    keys: tuple[Key, ...]
-    locks: tuple[BoneLock, ...]
-    poses: Mapping[str, Array]
-    smooth: bool
+    keys: tuple[Key, ...]  # in the order of their times
+    locks: tuple[BoneLock, ...]  # bones that stay where they are over time
+    poses: Mapping[str, Array]  # the library: name → pose, (nq,), read-only
+    smooth: bool  # whether keys are joined by cubic curves
 
 
 def write_project(path: PathLike, skeleton: Skeleton, state: KeyframesState, smooth: bool) -> None:

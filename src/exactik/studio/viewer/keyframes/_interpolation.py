@@ -28,17 +28,11 @@ from exactik.typing import Array
 
 
 class FreeRotation(NamedTuple):
-    """A joint without limits that turns about all axes, in three coordinates.
+    """A joint without limits that turns about all axes, in three coordinates."""
 
-    Attributes:
-        dof: index of its first dof.
-        coordinate: index of its first coordinate.
-        order: of its Euler angles; empty for an exponential map.
-    """
-
-    dof: int
-    coordinate: int
-    order: str
+    dof: int  # index of its first dof
+    coordinate: int  # index of its first coordinate
+    order: str  # of its Euler angles; empty for an exponential map
 
     def matrix(self, q: Array) -> Array:
         """Return the rotation of the joint in the pose q, (3, 3)."""

@@ -38,11 +38,7 @@ class BoneLock:
     oriented: bool = True
 
     def span(self, times: Sequence[float]) -> tuple[int, int] | None:
-        """Return the first and last key inside the lock, by their indices; None if it has no two.
-
-        Args:
-            times: of all keys [s], rising.
-        """
+        """Return the indices of the first and last key inside the lock; None if it has no two."""
         low, high = self.first - SAME_TIME_S, self.last + SAME_TIME_S
         inside = [k for k, time in enumerate(times) if low <= time <= high]
         return (inside[0], inside[-1]) if len(inside) > 1 else None
@@ -50,14 +46,10 @@ class BoneLock:
 
 @dataclass(frozen=True, eq=False)
 class SolvedKeys:
-    """Keys whose poses meet the locks, and what holds between them.
-
-    Attributes:
-        keys: the keys, in time.
-        held: for each span between two keys, the locked bones: bone → where.
-    """
+    """Keys whose poses meet the locks, and what holds between them."""
 
     keys: tuple[Key, ...]
+    # For each span between two keys, the locked bones: bone → where
     held: tuple[dict[str, PinConstraint], ...]
 
 

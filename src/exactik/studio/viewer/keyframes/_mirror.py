@@ -51,7 +51,6 @@ class Mirror:
     """Which bones of a figure are each other's mirror images.
 
     Attributes:
-        skeleton: the figure.
         partners: of each bone, (n_bones,); itself for bones of the middle.
         normal: of the plane of symmetry of the neutral pose, world, (3,).
         middle: a point of it [m, world], (3,).
@@ -125,7 +124,6 @@ class Mirror:
         """Return the mirrored pose, (nq,), of a pose q, (nq,).
 
         Args:
-            q: the pose.
             in_place: mirror at the upright plane through the root along its heading; else at the
                 plane of symmetry of the neutral figure, which stays where it is in the world.
         """

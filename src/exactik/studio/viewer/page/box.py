@@ -18,19 +18,13 @@ MAX_ROOM = 1.5
 
 
 class FigureBox(NamedTuple):
-    """Where a figure is in one pose.
+    """Where a figure is in one pose."""
 
-    Attributes:
-        points: of it [m, world], (n, 3): all joints, some of its vertices.
-        middle: of the box around it [m, world], (3,).
-        size: of what is around it [m].
-        floor: height of the floor that it stands on [m]: zero, or its lowest point below that, as
-            of robots whose origin is in their hips.
-    """
-
-    points: Array
-    middle: Array
-    size: float
+    points: Array  # of it [m, world], (n, 3): all joints, some of its vertices
+    middle: Array  # of the box around it [m, world], (3,)
+    size: float  # of what is around it [m]
+    # Height of the floor that it stands on [m]: zero, or its lowest point below that, as of robots
+    # whose origin is in their hips
     floor: float
 
 

@@ -35,27 +35,17 @@ MARGIN = 0.06  # of the window's height or width, on each side, that stays empty
 
 
 class WindowSize(NamedTuple):
-    """A part of the page [pixels].
-
-    Attributes:
-        width: of it.
-        height: of it.
-    """
+    """A part of the page [pixels]."""
 
     width: float
     height: float
 
 
 class CameraPlace(NamedTuple):
-    """Where a camera is.
+    """Where a camera is."""
 
-    Attributes:
-        position: of it [m, world], (3,).
-        look_at: what it looks at, and turns about [m, world], (3,).
-    """
-
-    position: Array
-    look_at: Array
+    position: Array  # of it [m, world], (3,)
+    look_at: Array  # what it looks at, and turns about [m, world], (3,)
 
 
 TYPICAL_WINDOW = WindowSize(1050.0, 850.0)  # of the scene in a page of 1400 by 850
@@ -139,10 +129,6 @@ def keep_in_view(server: Any, find_framing: Callable[[], Framing]) -> None:
     """Let pages see all that is to be seen in their windows, until somebody moves the camera.
 
     The scene of a page has its size only when its panels are there; later its window is resized.
-
-    Args:
-        server: viser's.
-        find_framing: of what is shown at that time.
     """
 
     async def watch(client: Any) -> None:
@@ -186,7 +172,6 @@ def fit_camera(
     Args:
         points: to be seen [m, world], (n, 3).
         azimuth: direction from them to the camera, from x towards y [rad].
-        window: its size.
         field_of_view: from its bottom to its top [rad].
         left: share of its width, at the left, that is covered.
         bottom: share of its height, at the bottom, that is covered.

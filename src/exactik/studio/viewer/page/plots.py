@@ -27,21 +27,13 @@ AXIS_LABEL_PIXELS = 18  # high, of what is written along an axis of viser's plot
 
 
 class TimeCurve(NamedTuple):
-    """A curve.
+    """A curve."""
 
-    Attributes:
-        label: in the legend.
-        colour: as CSS has it.
-        times: [frames], (n,).
-        values: (n,), NaN in gaps.
-        width: of the line [pixels].
-    """
-
-    label: str
-    colour: str
-    times: Array
-    values: Array
-    width: float = 1.5
+    label: str  # in the legend
+    colour: str  # as CSS has it
+    times: Array  # [frames], (n,)
+    values: Array  # (n,), NaN in gaps
+    width: float = 1.5  # of the line [pixels]
 
 
 def add_curve_plot(
@@ -50,8 +42,6 @@ def add_curve_plot(
     """Add a plot of viser's to a panel, which is hidden until somebody gives it data.
 
     Args:
-        gui: viser's.
-        title: above it.
         x: what goes to the right, in which unit.
         curves: labels, and colours as CSS has them.
         y: what goes up, in which unit.
@@ -85,12 +75,10 @@ def draw_time_plot(
 
     Args:
         title: what is shown, with its unit.
-        curves: in the order in which they are drawn.
         ticks: numbers beside the plot, ascending; the first and the last are its ends.
         count: the width [frames].
         rate: frames a second [Hz].
         height: of the plot [pixels].
-        name: class of the element.
     """
     axis = ValueAxis(ticks[0], ticks[-1])
     paths = "".join(
@@ -152,8 +140,6 @@ class TimePlot:
         """Add it to a panel, empty.
 
         Args:
-            gui: viser's.
-            count: of the frames.
             draw_line: returns the line at a share of the width, as HTML.
         """
         self._count, self._draw_line = count, draw_line

@@ -51,9 +51,6 @@ def add_instances(
     """Add copies of a mesh to the scene of a viser server, to be moved in one message.
 
     Args:
-        server: viser's.
-        name: in the scene.
-        mesh: what is copied.
         positions: of the copies [m], (n, 3).
         scales: (n,), or of each axis (n, 3).
         wxyzs: rotations as quaternions, (n, 4); none if None.
@@ -81,12 +78,8 @@ def add_shell(
     """Add a translucent sphere, to be put around a marker: one instance, see `add_instances`.
 
     Args:
-        server: viser's.
-        name: in the scene.
         radius: of it [m].
         colour: sRGB from 0 to 255, (3,).
-        opacity: from 0 to 1.
-        visible: whether it is seen at first.
     """
     return add_instances(
         server,
@@ -236,11 +229,7 @@ def add_translucent_poses(
     """Add several poses of a figure, each (nq,), as one batched mesh.
 
     Args:
-        server: viser's.
-        skeleton: the figure.
-        poses: any number.
         colours: at least one for each pose, (n, 3) from 0 to 255.
-        name: in the scene.
     """
     limbs = make_limbs(skeleton)
     placed = [place_limbs(limbs, skeleton.forward(q)) for q in poses]

@@ -64,7 +64,6 @@ def start_guarded_server(
         port: 0 for any that is free. One that is taken is an error, not another port.
         expose: allow other machines to connect. There is no password: they can do what you can.
         allowed_origins: further origins to answer, such as "https://hub.example" of a proxy.
-        label: title of the page.
     """
     if not expose and not _is_loopback(host):
         raise UsageError(f"host {host!r} is open to other machines; that takes expose=True")
@@ -110,7 +109,6 @@ def is_request_allowed(
     """Return whether a request may be answered.
 
     Args:
-        host: the Host header.
         origins: all Origin headers; a browser sends one with every web socket.
         hosts: names that this server may be called; None for any.
         further: origins to answer besides the server's own.

@@ -125,7 +125,6 @@ def find_bone_on_ray(pose: Pose, origin: Array, direction: Array) -> str:
     """Return the bone whose skin a ray meets first, going by the vertices near it.
 
     Args:
-        pose: of a figure with meshes or a skin.
         origin: of the ray [m, world], (3,).
         direction: of the ray, world, (3,), of any length.
     """

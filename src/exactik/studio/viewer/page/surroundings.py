@@ -19,13 +19,7 @@ SUN_AZIMUTH = -0.4  # [rad] from the camera: over its left shoulder, wherever a 
 
 
 class Surroundings:
-    """What is around a figure: the floor, the camera, and whether the page is dark.
-
-    Attributes:
-        floor: its grid.
-        framing: of the camera.
-        dark: whether the page is.
-    """
+    """What is around a figure: the floor, the camera, and whether the page is dark."""
 
     def __init__(self, server: Any, floor: Any, framing: Framing):
         """Begin with a light page."""
@@ -64,11 +58,8 @@ def set_up_scene(
     there is no graphics processor. The panel is docked beside the scene, not above it.
 
     Args:
-        server: viser's.
         reach: of the figure [m].
-        framing: what the camera is to see.
         floor_height: of the floor [m].
-        floor_name: in the scene.
     """
     server.gui.main_panel.dock_right()
     scene = server.scene

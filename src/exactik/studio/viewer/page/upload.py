@@ -38,11 +38,7 @@ def make_safe_name(name: str) -> str:
 
 
 class Uploads:
-    """A temporary folder for files from the page, gone when it is closed.
-
-    Attributes:
-        folder: where they are.
-    """
+    """A temporary folder for files from the page, gone when it is closed."""
 
     def __init__(self) -> None:
         """Make the folder, which only this user can read."""
@@ -57,7 +53,6 @@ class Uploads:
 
         Args:
             name: as the page says; only what is safe of it is used.
-            content: of the file.
         """
         path = self.folder / make_safe_name(name)
         with self._storing:
@@ -94,10 +89,6 @@ def add_open_button(
     """Add a button that opens a file from the page.
 
     Args:
-        gui: viser's.
-        uploads: where the file is put.
-        label: of the button.
-        suffixes: that the page offers, such as ".c3d".
         open_file: is called with the file, in a thread of its own.
         say: is called with one sentence if the file cannot be opened.
     """

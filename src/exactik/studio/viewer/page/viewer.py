@@ -19,12 +19,7 @@ log = logging.getLogger("exactik.studio.viewer")
 
 
 class Viewer:
-    """A page that is open until it is closed.
-
-    Attributes:
-        server: viser's.
-        url: where the page is.
-    """
+    """A page that is open until it is closed."""
 
     def __init__(self, server: Any, host: str):
         """Take over a viser server that listens on a host."""

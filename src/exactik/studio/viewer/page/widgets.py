@@ -13,8 +13,6 @@ def on_value(widget: Any, action: Callable[[Any], object], *, by_page: bool = Fa
     """Call a function with every new value of a widget; return the widget.
 
     Args:
-        widget: viser's.
-        action: takes the value.
         by_page: whether only values count that somebody chose on a page, not those set from here.
     """
 
@@ -45,3 +43,8 @@ def add_hotkey(
         action()
 
     gui.add_command(name, hotkey=key, modifier=modifier).on_trigger(triggered)
+
+
+def escape_markdown(text: str) -> str:
+    """Return a text in which nothing is markup."""
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|!" else c for c in text)

@@ -35,14 +35,7 @@ class MotionViewer(Viewer):
     """A motion, or markers alone, that play in a browser.
 
     Attributes:
-        data: what is played, and what is shown with it.
         figures: from files, with which markers can be solved.
-        uploads: files that were opened from the page.
-        transport: the current frame, and how it goes on.
-        scene: what is seen.
-        panel: the widgets.
-        server: viser's.
-        url: where the page is.
     """
 
     def __init__(
@@ -199,7 +192,6 @@ class MotionViewer(Viewer):
 
         Args:
             suffix: ".html", ".glb", ".bvh" or ".npz"; or `REPORT_ENDING`, of a track.
-            client: viser's.
         """
         bar = self.panel.progress
         bar.visible = True

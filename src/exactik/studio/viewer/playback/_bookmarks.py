@@ -38,7 +38,6 @@ def find_attention_bookmarks(track: Track, largest: Array) -> list[Bookmark]:
     """Return one bookmark for each segment of `Track.attention`: where it is worst.
 
     Args:
-        track: the solved recording.
         largest: largest marker error of each frame [m], (T,).
     """
     bookmarks = []
@@ -57,9 +56,7 @@ def find_error_peaks(
 
     Args:
         errors: of each marker [m], (T, M), NaN where missing.
-        names: of the markers, (M,).
         rate: frames a second [Hz].
-        count: of bookmarks, at most.
     """
     if errors.shape[1] == 0:
         return []

@@ -38,15 +38,10 @@ MAX_SWAP_FRAMES = 50  # of a swap that are compared with the motion
 
 
 class TimeAligned(NamedTuple):
-    """A motion or markers, aligned in time with the motion that is played.
+    """A motion or markers, aligned in time with the motion that is played."""
 
-    Attributes:
-        content: a motion or markers.
-        shift: number of its frames before the first one of the motion.
-    """
-
-    content: Any
-    shift: float
+    content: Any  # a motion or markers
+    shift: float  # number of its frames before the first one of the motion
 
     @classmethod
     def align(cls, motion: Motion, content: Motion | Markers) -> TimeAligned:
@@ -119,7 +114,6 @@ class PlaybackData:
 
         Args:
             thing: a motion; a solved recording, which has its markers with it; or markers alone.
-            markers: measured, to be shown beside a motion.
             references: other motions, shown as ghosts.
             aside: how far to the left of the motion the ghosts are shown at first [m].
         """

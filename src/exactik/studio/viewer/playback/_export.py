@@ -60,7 +60,6 @@ def render_html(
     """Return a page that plays without a server or a network.
 
     Args:
-        playback: what is shown: figure, ghosts, markers, force plates.
         fps: frames a second, at most those of the motion.
         progress: called with the number of frames done, and of all.
     """
@@ -75,7 +74,6 @@ def _compose_player_scene(playback: PlaybackData, frames: IntArray) -> PlayerSce
     """Return figure, ghosts, markers and force plates at some frames.
 
     Args:
-        playback: what is shown.
         frames: which, ascending, (K,).
     """
     pose = None

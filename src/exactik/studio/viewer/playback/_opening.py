@@ -37,7 +37,6 @@ def open_shown_file(path: Path, figures: Sequence[LoadedSkeleton] = ()) -> Opene
     """Return what is in a file.
 
     Args:
-        path: of any format that exactik reads.
         figures: that were opened before; the last one is taken for a motion that has none.
     """
     content = find_content(path)
@@ -65,8 +64,6 @@ def _read_with_figure(path: Path, figure: LoadedSkeleton, first: FileError) -> L
     """Return a motion that could not be read, or not with what lies beside it, with a figure.
 
     Args:
-        path: the file.
-        figure: to take.
         first: why it could not be read; raised again if the figure does not help, unless all that
             was missing was a figure.
     """

@@ -14,9 +14,8 @@ from exactik.io.formats import BVH, GLB, NPZ
 from exactik.studio.viewer.page.camera import WindowSize
 from exactik.studio.viewer.page.channel import PageChannel
 from exactik.studio.viewer.page.scene import FigureScene, add_look_widget
-from exactik.studio.viewer.page.text import escape_markdown
 from exactik.studio.viewer.page.upload import add_open_button, describe_error
-from exactik.studio.viewer.page.widgets import add_hotkey, on_press, on_value
+from exactik.studio.viewer.page.widgets import add_hotkey, escape_markdown, on_press, on_value
 from exactik.studio.viewer.playback._error_curve import ErrorCurve
 from exactik.studio.viewer.playback._export import REPORT_ENDING
 from exactik.studio.viewer.playback._opening import SHOWN_SUFFIXES

@@ -45,10 +45,7 @@ class WorstMarkerScene:
         """Add it to the scene, hidden.
 
         Args:
-            server: viser's.
             names: of the figure's markers that were recorded.
-            radius: of a marker [m].
-            below: node of the scene.
         """
         self._server, self._names, self._radius = server, names, radius
         self.enabled = True
@@ -80,7 +77,6 @@ class WorstMarkerScene:
             errors: of the markers [m], (K,), NaN where missing.
             model: where they are on the figure [m, world], (K, 3).
             measured: where they were measured [m, world], (K, 3).
-            exaggeration: of the length of residuals.
         """
         self.marker = worst = find_worst(errors) if self.enabled else None
         if self.node.visible != (worst is not None):

@@ -53,18 +53,10 @@ class MarkerScene:
         residuals: lines from the first to the second, times `exaggeration`.
         worst: the longest of them, None if there are none.
         recording: labels, trails and choice of the measured ones, None if there are none.
-        exaggeration: of the lines.
     """
 
     def __init__(self, server: Any, playback: PlaybackData, reach: float, below: str = ""):
-        """Add the markers of the playback data, below a node.
-
-        Args:
-            server: viser's.
-            playback: the data.
-            reach: of what is shown [m].
-            below: node of the scene.
-        """
+        """Add the markers of the playback data, below a node."""
         self.data, self.exaggeration = playback, 1.0
         self.model: Any = None
         self.measured: Any = None
@@ -174,23 +166,14 @@ class GhostScene:
 
 
 class _SceneExtent(NamedTuple):
-    """What the camera is for.
+    """What the camera is for."""
 
-    Attributes:
-        points: that are to be seen, as they are drawn [m, world], (n, 3).
-        box: around what is shown, where it begins.
-        reach: of it [m].
-        start: middle where it begins [m, world], (3,).
-        follows: whether it goes so far that it is followed.
-        heading: where it goes, from x towards y [rad]; 0 if it stays.
-    """
-
-    points: Array
-    box: FigureBox
-    reach: float
-    start: Array
-    follows: bool
-    heading: float
+    points: Array  # that are to be seen, as they are drawn [m, world], (n, 3)
+    box: FigureBox  # around what is shown, where it begins
+    reach: float  # of it [m]
+    start: Array  # middle where it begins [m, world], (3,)
+    follows: bool  # whether it goes so far that it is followed
+    heading: float  # where it goes, from x towards y [rad]; 0 if it stays
 
 
 def _measure_extent(playback: PlaybackData) -> _SceneExtent:
@@ -249,9 +232,6 @@ class PlayScene:
 
     Attributes:
         surroundings: floor and colours of the page.
-        figure: the bones, None of markers alone.
-        ghosts: the references.
-        markers: model markers, measured ones and residuals.
         plates: force plates of the recording, None without any.
         follows: whether floor and all move, so that the figure stays in view.
         colouring: of the bones, `PLAIN`, by `LIMITS` or by `UNCERTAINTY`.
@@ -300,7 +280,6 @@ class PlayScene:
         """Show a frame; to be called inside `server.atomic()`.
 
         Args:
-            frame: its index.
             details: whether to compute error bars too, which are shown less often.
         """
         pose = self._draw_figure(frame, details) if self.figure is not None else None

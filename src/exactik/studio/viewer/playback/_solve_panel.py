@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from exactik.recordings.labelling import split_subjects
 from exactik.recordings.pipeline import ALL_SUBJECTS, LoadedSkeleton, read_skeleton
-from exactik.studio.viewer.page.text import escape_markdown
 from exactik.studio.viewer.page.upload import add_open_button, describe_error
-from exactik.studio.viewer.page.widgets import on_value
+from exactik.studio.viewer.page.widgets import escape_markdown, on_value
 from exactik.studio.viewer.playback._data import PlaybackData, UnsolvedRecording
 from exactik.studio.viewer.playback._opening import FIGURE_SUFFIXES, open_figure
 from exactik.studio.viewer.playback._solving import SolveJob

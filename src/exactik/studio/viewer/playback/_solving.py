@@ -34,14 +34,10 @@ class SolveJob:
         """Begin.
 
         Args:
-            recording: the markers.
-            figure: that is to follow them.
             fit: whether its size and markers are fitted to the subject first.
             subject: which one, "all" for each; the first if None.
             on_progress: is called with what is being done, and the share of it that is, 0 to 1.
             on_done: is called with what is to be shown.
-            on_failed: is called with the reason.
-            on_cancelled: is called if `cancel` was.
         """
         self._recording, self._figure, self._fit = recording, figure, fit
         self._subject = subject
@@ -106,7 +102,6 @@ def make_solved_playback(
     """Return a solved recording as it is shown: with its verdict, and to be solved again.
 
     Args:
-        recording: the markers.
         solved: its subjects; the first is shown with its errors, the others as ghosts beside it.
     """
     first, *others = solved

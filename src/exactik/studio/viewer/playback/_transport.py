@@ -9,7 +9,6 @@ class Transport:
     Attributes:
         count: number of frames.
         rate: frames a second [Hz].
-        playing: whether time goes on.
         speed: times that of the recording.
         loop: whether it begins again at its end.
     """

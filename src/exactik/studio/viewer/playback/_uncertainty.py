@@ -19,7 +19,6 @@ def compute_joint_deviations(skeleton: Skeleton, sd: Array) -> Array:
     """Return the largest standard deviation of the angles of each bone's joint [rad], (n_bones,).
 
     Args:
-        skeleton: the figure.
         sd: of every dof [rad or m], (nv,).
     """
     deviation = np.zeros(len(skeleton.bones))

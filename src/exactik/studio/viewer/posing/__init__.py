@@ -21,25 +21,3 @@ from exactik.studio.viewer.posing._robots import (
 )
 from exactik.studio.viewer.posing._session import PosingSession, Update
 from exactik.studio.viewer.posing._worker import PosingWorker
-
-__all__ = [
-    "BEND_RAD",
-    "GIZMO_AXES",
-    "MAX_FINGER_DOFS",
-    "SINGULAR",
-    "CameraView",
-    "Gizmo",
-    "Handle",
-    "PoseViewer",
-    "PosingSession",
-    "PosingState",
-    "PosingWorker",
-    "Update",
-    "bend_arm",
-    "choose_first_pose",
-    "choose_handles",
-    "find_active_axes",
-    "find_tools",
-    "limit_target_move",
-    "measure_dexterity",
-]

@@ -39,9 +39,6 @@ class PoseViewer(Viewer):
     Attributes:
         session: the figure; everything that can be done in the browser can be done here.
         worker: the thread that moves it.
-        uploads: files that were opened from the page.
-        server: viser's.
-        url: where the page is.
     """
 
     def __init__(

@@ -37,12 +37,9 @@ def solve_bone_frame(
     Where its joint or its limits cannot do that, the bone is as near as they allow.
 
     Args:
-        skeleton: the figure.
-        q: the pose, (nq,).
         bone: its name; its joint has dofs.
         rotation: R_world_bone wanted, (3, 3).
         position: where the bone's origin should be [m, world], (3,), for joints that shift.
-        limits: whether limits are kept.
     """
     goals: list[Goal] = [
         OrientationGoal(bone, rotation, weight=compute_lever(skeleton) ** 2, name="turn")

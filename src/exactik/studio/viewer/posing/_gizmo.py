@@ -29,15 +29,10 @@ MAX_GAIN = 3.0
 
 
 class CameraView(NamedTuple):
-    """Where a camera is.
+    """Where a camera is."""
 
-    Attributes:
-        position: [m, world], (3,).
-        forward: unit vector of the line of sight, world, (3,).
-    """
-
-    position: Array
-    forward: Array
+    position: Array  # [m, world], (3,)
+    forward: Array  # unit vector of the line of sight, world, (3,)
 
     @classmethod
     def of(cls, camera: object) -> CameraView:
@@ -51,7 +46,6 @@ def limit_target_move(view: CameraView, start: Array, target: Array) -> Array | 
     """Return a target [m, world], (3,), at a distance from the start that the pointer justifies.
 
     Args:
-        view: of the camera.
         start: where the drag began [m, world], (3,).
         target: what the gizmo asks for [m, world], (3,).
 

@@ -117,10 +117,8 @@ def _find_swing(
     """Return the angle [rad] about a hip's axis that a bent knee takes; None if no foot is below.
 
     Args:
-        skeleton: the robot.
         q: its pose, (nq,), in which the knee is bent.
         hip: number of the dof.
-        knee: the same.
         foot: name of the last bone of the leg.
         axis: of the hip [world], (3,).
     """

@@ -131,7 +131,6 @@ class HandleScene:
         """Release what a disconnected page was dragging: its release event may never come.
 
         Args:
-            client: number of the page.
             last: whether no other page is left.
         """
         if last:

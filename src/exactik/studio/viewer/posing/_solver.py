@@ -54,11 +54,7 @@ def make_update_method(solver: str | Method, budget: float) -> Method:
 
 
 class InteractiveSolver:
-    """Solves the goals of the handles at every update.
-
-    Attributes:
-        goals: of the handles.
-    """
+    """Solves the goals of the handles at every update."""
 
     def __init__(
         self, goals: InteractiveGoals, solver: str | Method = "auto", budget: float = 0.01

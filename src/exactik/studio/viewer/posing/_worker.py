@@ -94,8 +94,6 @@ class PosingWorker:
     """One thread that advances a session and reports its poses.
 
     Attributes:
-        session: what is advanced.
-        mailbox: where to post.
         rate: updates a second while something moves [Hz].
     """
 
@@ -111,11 +109,9 @@ class PosingWorker:
         """Prepare the thread; `start` begins.
 
         Args:
-            session: what is advanced.
             on_update: called in the worker's thread with every new pose.
             on_rest: called once when the figure has come to rest, with the verdict.
             rate: updates a second while something moves [Hz].
-            name: of the thread.
         """
         self.session, self.mailbox, self.rate = session, Mailbox(), float(rate)
         self._on_update, self._on_rest = on_update, on_rest

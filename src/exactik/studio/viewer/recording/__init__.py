@@ -22,32 +22,3 @@ from exactik.studio.viewer.recording._scene import (
     make_trails,
 )
 from exactik.studio.viewer.recording._strip import MAX_COLUMNS, STRIP_PIXELS, GapStrip, draw_strip
-
-__all__ = [
-    "ALL",
-    "CHANNEL_COLOUR",
-    "CLICK_PIXELS",
-    "COORDINATE_COLOURS",
-    "MAX_COLUMNS",
-    "MAX_SEGMENTS_PER_TRAIL",
-    "MAX_TRAIL_SEGMENTS",
-    "NEVER_KNOWN",
-    "NONE",
-    "OLD_COLOURS",
-    "SPEED_COLOUR",
-    "STRIP_PIXELS",
-    "AnalogPanel",
-    "CloudPath",
-    "GapStrip",
-    "MarkerSuspicion",
-    "PlateScene",
-    "RecordingOverview",
-    "RecordingPanel",
-    "RecordingScene",
-    "describe_marker",
-    "draw_channel_curve",
-    "draw_strip",
-    "find_marker_at",
-    "make_trails",
-    "measure_cloud",
-]

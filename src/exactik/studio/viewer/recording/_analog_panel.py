@@ -28,10 +28,8 @@ def draw_channel_curve(analog: Analog, label: str, count: int, rate: float) -> s
     """Return a channel over time, with its axes and its unit, as HTML; None without a number.
 
     Args:
-        analog: the channels.
         label: of one of them.
         count: the width of the plot [frames].
-        rate: frames a second [Hz].
     """
     values: Array = analog.channel(label)
     known = values[np.isfinite(values)]
@@ -51,21 +49,10 @@ def draw_channel_curve(analog: Analog, label: str, count: int, rate: float) -> s
 
 
 class AnalogPanel:
-    """A list of the channels, and the curve of the chosen one.
-
-    Attributes:
-        choice: the list.
-        plot: of the chosen one.
-    """
+    """A list of the channels, and the curve of the chosen one."""
 
     def __init__(self, gui: Any, markers: Markers, analog: Analog):
-        """Add the widgets to a panel.
-
-        Args:
-            gui: viser's.
-            markers: the recording.
-            analog: its channels.
-        """
+        """Add the widgets to a panel."""
         self._analog, self._frames = analog, (len(markers), markers.rate)
         with gui.add_folder(f"analog ({len(analog.labels)})", expand_by_default=False):
             self.choice = gui.add_dropdown("channel", [NO_CHANNEL, *analog.labels])

@@ -21,20 +21,14 @@ STRAY_SHARE = 0.5  # of that box, beyond it: a marker farther out is not to be i
 
 
 class CloudPath(NamedTuple):
-    """The way of the middle of the markers.
+    """The way of the middle of the markers."""
 
-    Attributes:
-        box: around the markers where the recording begins; its points are those of all knots, as
-            if the middle stood where it begins.
-        frames: knots, (n,).
-        middles: of the markers there [m, world], (n, 3).
-        distance: farthest from the first knot, along the floor [m].
-    """
-
+    # Around the markers where the recording begins; its points are those of all knots, as if the
+    # middle stood where it begins
     box: FigureBox
-    frames: Array
-    middles: Array
-    distance: float
+    frames: Array  # knots, (n,)
+    middles: Array  # of the markers there [m, world], (n, 3)
+    distance: float  # farthest from the first knot, along the floor [m]
 
     def middle(self, frame: float) -> Array:
         """Return the middle at a frame [m, world], (3,); straight between knots."""

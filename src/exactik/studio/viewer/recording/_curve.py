@@ -27,7 +27,6 @@ def make_binned_curve(label: str, colour: str, values: Array, *, span: float = 1
     """Return a curve of values that were sampled evenly, from the left edge of a plot on.
 
     Args:
-        label: in the legend.
         colour: as CSS has it.
         values: (n,), NaN where missing; one at least.
         span: frames that a sample lasts.

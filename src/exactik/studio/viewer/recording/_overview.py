@@ -22,19 +22,12 @@ SuspicionKind = Literal["swap", "frozen", "spike"]
 
 
 class MarkerSuspicion(NamedTuple):
-    """Frames in which a marker looks wrong.
+    """Frames in which a marker looks wrong."""
 
-    Attributes:
-        kind: of what.
-        markers: indices of those that are concerned.
-        segment: the frames, from 0.
-        text: the same in words: no capital letter at its beginning but of names, no full stop.
-    """
-
-    kind: SuspicionKind
-    markers: tuple[int, ...]
-    segment: Segment
-    text: str
+    kind: SuspicionKind  # of what
+    markers: tuple[int, ...]  # indices of those that are concerned
+    segment: Segment  # the frames, from 0
+    text: str  # the same in words: no capital letter at its beginning but of names, no full stop
 
 
 class RecordingOverview:

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from exactik.model.motion import Segment
-from exactik.studio.viewer.page.text import escape_markdown
-from exactik.studio.viewer.page.widgets import on_value
+from exactik.studio.viewer.page.widgets import escape_markdown, on_value
 from exactik.studio.viewer.recording._curve import QUANTITIES, MarkerCurve
 from exactik.studio.viewer.recording._overview import RecordingOverview
 from exactik.studio.viewer.recording._scene import (
@@ -64,14 +63,7 @@ def _describe_gaps(overview: RecordingOverview, marker: int) -> str:
 
 
 class RecordingPanel:
-    """Widgets for the markers of a recording.
-
-    Attributes:
-        scene: labels and trails that it changes.
-        choice: a list of the markers.
-        text: of the chosen one.
-        curve: of the chosen one.
-    """
+    """Widgets for the markers of a recording."""
 
     def __init__(
         self, gui: Any, scene: RecordingScene, change: Callable[[Callable[[], object]], None]
@@ -79,8 +71,6 @@ class RecordingPanel:
         """Add the widgets to a panel.
 
         Args:
-            gui: viser's.
-            scene: of the markers.
             change: runs a function between two frames.
         """
         self.scene, self.overview, self._change = scene, scene.overview, change
@@ -121,7 +111,6 @@ class RecordingPanel:
         """Choose the marker under a click, if there is one.
 
         Args:
-            event: viser's, of a click in the scene.
             places: of the markers where they are drawn [m, world], (M, 3).
         """
         camera = event.client.camera

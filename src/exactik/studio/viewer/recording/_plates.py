@@ -21,7 +21,6 @@ class PlateScene:
 
     Attributes:
         node: parent of all, to hide them.
-        reactions: of each plate.
     """
 
     def __init__(self, server: Any, markers: Markers, below: str = ""):

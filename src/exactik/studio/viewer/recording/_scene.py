@@ -62,7 +62,6 @@ def find_marker_at(places: Array, origin: Array, direction: Array, max_angle: fl
     Args:
         places: of the markers [m, world], (M, 3), NaN where missing.
         origin: of the ray [m, world].
-        direction: of it.
         max_angle: between the ray and the way to a marker [rad].
     """
     ways = places - origin
@@ -78,7 +77,6 @@ class RecordingScene:
     """Labels and trails of recorded markers, and a shell around the chosen one.
 
     Attributes:
-        overview: of the recording.
         chosen: index of the chosen marker, None if none is.
         labels: which markers have a label, one of `LABELS`; the chosen one always has.
         trail_s: how long trails are [s].
@@ -86,14 +84,7 @@ class RecordingScene:
     """
 
     def __init__(self, server: Any, overview: RecordingOverview, radius: float, below: str = ""):
-        """Add nothing but the shell yet; places are set by `draw`.
-
-        Args:
-            server: viser's.
-            overview: of the recording.
-            radius: of markers [m].
-            below: node of the scene.
-        """
+        """Add nothing but the shell yet; places are set by `draw`."""
         self.server, self.overview, self._below = server, overview, below
         self.chosen: int | None = None
         self.trail_s = 0.0

@@ -10,17 +10,3 @@ from exactik.studio.viewer.posing.panel._locks import TO_LAST, TO_NEXT, find_loc
 from exactik.studio.viewer.posing.panel._onion import choose_keys
 from exactik.studio.viewer.posing.panel._panel import Panel
 from exactik.studio.viewer.posing.panel._timeline import describe_timeline, read_time
-
-__all__ = [
-    "SOLVER_COLOURS",
-    "TO_LAST",
-    "TO_NEXT",
-    "Panel",
-    "choose_keys",
-    "describe_timeline",
-    "find_arrival",
-    "find_lock_span",
-    "format_table",
-    "make_cost_curves",
-    "read_time",
-]

@@ -17,8 +17,7 @@ from exactik.errors import ExactikError, FileError, one_line
 from exactik.model.motion import Motion
 from exactik.studio.viewer._limits import compute_limit_state
 from exactik.studio.viewer.keyframes import Keyframes, PlayClock
-from exactik.studio.viewer.page.text import escape_markdown
-from exactik.studio.viewer.page.widgets import add_hotkey, on_press, on_value
+from exactik.studio.viewer.page.widgets import add_hotkey, escape_markdown, on_press, on_value
 from exactik.studio.viewer.posing._scene import HandleScene
 from exactik.studio.viewer.posing._session import PosingSession
 from exactik.studio.viewer.posing._worker import PosingWorker
@@ -43,9 +42,7 @@ class KeyPanel:
     """Widgets for the key frames of a session, and the timeline below the scene.
 
     Attributes:
-        keys: the key frames.
         clock: where the playhead is.
-        onion_skins: ghosts of keys.
     """
 
     def __init__(
@@ -118,8 +115,6 @@ class KeyPanel:
         """Run a command of a button or of the timeline.
 
         Args:
-            session: whose pose it is about.
-            command: what to do.
             at: when [s]; at the playhead if None.
             to: where a key is moved [s].
         """

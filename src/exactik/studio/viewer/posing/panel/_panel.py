@@ -22,9 +22,8 @@ from exactik.studio.viewer.page.colours import DRAGGED_COLOUR, PINNED_COLOUR
 from exactik.studio.viewer.page.plots import add_curve_plot
 from exactik.studio.viewer.page.scene import add_look_widget
 from exactik.studio.viewer.page.surroundings import Surroundings
-from exactik.studio.viewer.page.text import escape_markdown
 from exactik.studio.viewer.page.upload import Uploads, add_open_button
-from exactik.studio.viewer.page.widgets import add_hotkey, on_press, on_value
+from exactik.studio.viewer.page.widgets import add_hotkey, escape_markdown, on_press, on_value
 from exactik.studio.viewer.posing._balance_scene import BalanceScene
 from exactik.studio.viewer.posing._gizmo import GIZMO_AXES
 from exactik.studio.viewer.posing._scene import HandleScene

@@ -1,0 +1,53 @@
+"""What terms between two bodies need to know of the tree: where paths meet, which dofs couple."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from exactik.kernels.goals.terms import Terms
+from exactik.kernels.linear.elimination import (
+    find_columns,
+    make_elimination_pattern,
+    tree_pattern,
+)
+from exactik.kernels.linear.ltdl import AncestorPattern
+from exactik.kernels.tree.couplings import SOURCE
+from exactik.kernels.tree.packed import NONE, Tree
+from exactik.typing import IndexArray, IntArray
+
+
+def pack_pairs(
+    tree: Tree, terms: Terms
+) -> tuple[IndexArray, IndexArray, AncestorPattern, IndexArray]:
+    """Return `pair_terms`, `meeting`, `pattern` and `columns` of `Goals`."""
+    pairs = np.flatnonzero(terms.other != NONE).astype(np.uint32)
+    if len(pairs) == 0:
+        return pairs, np.zeros(0, np.uint32), tree_pattern(tree), np.zeros((0, 0), np.uint32)
+    meeting, branches = np.zeros(len(terms.kind), np.uint32), {}
+    for m in pairs:
+        A, B = int(terms.frame[m]), int(terms.other[m])
+        meeting[m] = find_meeting_frame(tree, A, B)
+        branches[A, B] = tuple(find_moving_dofs(tree, k, int(meeting[m])) for k in (A, B))
+    pattern = make_elimination_pattern(tree, branches.values())
+    return pairs, meeting, pattern, find_columns(tree, pattern)
+
+
+def find_meeting_frame(tree: Tree, first: int, second: int) -> int:
+    """Return the nearest frame that two frames hang on, perhaps one of them; 0 is the world."""
+    while first != second:  # parents have lower numbers
+        if first > second:
+            first = int(tree.parent[first])
+        else:
+            second = int(tree.parent[second])
+    return first
+
+
+def find_moving_dofs(tree: Tree, frame: int, above: int) -> IntArray:
+    """Return the dofs of the user that move a frame against one that it hangs on."""
+    dofs: list[int] = []
+    while frame != above:
+        first, end = int(tree.joint_v[frame]), int(tree.joint_v[frame + 1])
+        sources = tree.joint_dofs[SOURCE, first:end]
+        dofs += sources[sources != NONE].tolist()
+        frame = int(tree.parent[frame])
+    return np.unique(np.array(dofs, np.int64))

@@ -1,0 +1,95 @@
+"""Rows of the Hessian where goals couple the branches of two bodies (`goals.pairs`).
+
+With M = 𝓗 + ½Λ of a pair, the momentum p_i = M S_i of dof i on the branch of A, below the bone
+that both hang on, makes all entries of its row: S_j·p_i against dofs of its own branch, which the
+sums of subtrees have already, and
+
+    H_ij = −S_j · p_i       for every dof j on the path of B
+
+since K = 𝓗_AB = −Mᵀ. For dofs above both this cancels what the subtrees gave; so it does for the
+branch of B, with −w for w, hence Mᵀ for M, against the dofs above both.
+
+Rows then no longer follow the tree but the elimination tree of tree and pairs, `Goals.pattern`: the
+same kind of rows, with other parents and levels. `Goals.columns` says where each entry goes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from exactik.compile import jit, jit_forceinline
+from exactik.kernels.calculus.sweeps import momentum_columns, six_entries
+from exactik.kernels.calculus.workspace import SLOPE
+from exactik.kernels.goals.sums import WRENCH_SIZE
+from exactik.kernels.linear.articulated import multiply_rows
+from exactik.kernels.linear.six_vectors import dot, load
+from exactik.kernels.linear.vec8 import scale_vec8
+from exactik.kernels.tree.couplings import SOURCE
+from exactik.kernels.tree.packed import NONE
+
+
+@jit
+def write_pair_rows(tree, goals, order, work):
+    """Write work.pair_H (nv, width), rows of `goals.pattern`, from work.H and the pairs' sums."""
+    H, level = work.pair_H, goals.pattern.dof_level
+    for i in range(level.shape[0]):
+        for a in range(np.int64(level[i]) + 1):
+            H[i, a] = 0.0
+        for a in range(np.int64(tree.dof_level[i]) + 1):
+            H[i, np.int64(goals.columns[i, a])] = work.H[i, a]
+    for n in range(goals.pair_terms.shape[0]):
+        m = np.int64(goals.pair_terms[n])
+        if not has_sums(work.pair_sums, m):  # a one-sided distance that is kept
+            continue
+        A, B = np.int64(goals.terms.frame[m]), np.int64(goals.terms.other[m])
+        meeting = np.int64(goals.meeting[m])
+        subtract_branch(tree, goals, m, A, meeting, B, order, work)
+        for c in range(WRENCH_SIZE):
+            work.pair_sums[m, c] = -work.pair_sums[m, c]
+        subtract_branch(tree, goals, m, B, meeting, meeting, order, work)
+
+
+@jit_forceinline
+def has_sums(sums, m):
+    """Whether any entry of row m is not 0."""
+    for c in range(sums.shape[1]):
+        if sums[m, c] != 0.0:
+            return True
+    return False
+
+
+@jit
+def subtract_branch(tree, goals, m, frame, meeting, other, order, work):
+    """Subtract S_j·p_i for the dofs i from `frame` up to `meeting`, j from `other` to the root."""
+    columns, S = momentum_columns(work.pair_sums, m, order), work.S
+    free, slope, sources = goals.free, work.joint_dofs[SLOPE], tree.joint_dofs[SOURCE]
+    coupled = tree.driven.shape[0] > 0
+    while frame != meeting:
+        for i in range(np.int64(tree.joint_v[frame]), np.int64(tree.joint_v[frame + 1])):
+            if sources[i] == NONE:
+                continue
+            source = np.int64(sources[i])
+            scale = -free[source] * (slope[i] if coupled else 1.0)
+            momentum = six_entries(scale_vec8(scale, multiply_rows(columns, S, i)))
+            above = other
+            while above > 0:
+                for j in range(np.int64(tree.joint_v[above]), np.int64(tree.joint_v[above + 1])):
+                    if sources[j] != NONE:
+                        dof = np.int64(sources[j])
+                        value = free[dof] * dot(load(S, j), momentum)
+                        value *= slope[j] if coupled else 1.0
+                        add_entry(goals.pattern.dof_level, source, dof, value, work.pair_H)
+                above = np.int64(tree.parent[above])
+        frame = np.int64(tree.parent[frame])
+
+
+@jit_forceinline
+def add_entry(levels, i, j, value, H):
+    """Add to H_ij and H_ji, of which the rows of a pattern hold the one below the other."""
+    i_level, j_level = np.int64(levels[i]), np.int64(levels[j])
+    if i_level > j_level:
+        H[i, j_level] += value
+    elif i_level < j_level:
+        H[j, i_level] += value
+    else:  # one dof drives both
+        H[i, i_level] += value + value

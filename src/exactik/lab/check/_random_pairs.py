@@ -1,0 +1,95 @@
+"""Random goals between two bodies, or one and the world as a body."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from exactik.goals import (
+    AimGoal,
+    DirectionGoal,
+    DistanceGoal,
+    Goal,
+    LineGoal,
+    OrientationGoal,
+    PlaneGoal,
+    PoseGoal,
+    PositionGoal,
+)
+from exactik.lab.check._random_weights import draw_direction, draw_weight
+from exactik.lab.check.oracle import forward
+from exactik.model import Skeleton
+from exactik.spatial import exp_rotation
+from exactik.typing import Array
+
+KINDS = 9
+MAX_ANGLE = 2.6  # [rad] between a bone and its target
+
+
+def random_pair_goals(rng: np.random.Generator, skeleton: Skeleton, q: Array) -> list[Goal]:
+    """Return 1–4 goals between bodies of a skeleton with two bones or more.
+
+    Args:
+        rng: source of randomness.
+        skeleton: the model.
+        q: the configuration at which the goals will be evaluated; targets are laid around it.
+    """
+    style = str(rng.choice(["apart", "any"]))
+    return [_draw_goal(rng, skeleton, q, style) for _ in range(rng.integers(1, 5))]
+
+
+def _draw_goal(rng: np.random.Generator, skeleton: Skeleton, q: Array, style: str) -> Goal:
+    positions, rotations = forward(skeleton, q)
+    i, j = rng.choice(len(skeleton.bones), 2, replace=False)
+    bone, other = skeleton.bone_names[i], skeleton.bone_names[j]
+    any_body = other if rng.random() < 0.8 else None
+    point, target, axis = rng.normal(scale=0.3, size=3), rng.normal(size=3), rng.normal(size=3)
+    turn = exp_rotation(rng.uniform(0.0, MAX_ANGLE) * draw_direction(rng))
+    transform = np.eye(4)
+    transform[:3, :3], transform[:3, 3] = rotations[j].T @ turn @ rotations[i], target
+    kind, weight = rng.integers(KINDS), draw_weight(rng, style, 3)
+    if kind == 0:
+        return PositionGoal(bone, target, point, relative_to=other, weight=weight)
+    if kind == 1:
+        return DirectionGoal(bone, axis, target, relative_to=other, weight=weight)
+    if kind == 2:
+        own = positions[i] + rotations[i] @ point
+        sight = own + rng.uniform(0.3, 2.0) * draw_direction(rng) - positions[j]
+        return AimGoal(bone, axis, rotations[j].T @ sight, point, relative_to=other, weight=weight)
+    if kind == 3:
+        return OrientationGoal(bone, transform[:3, :3], relative_to=other, weight=weight)
+    if kind == 4:
+        weight = draw_weight(rng, style, 9, short=3)
+        R = transform[:3, :3]
+        return OrientationGoal(bone, R, kind="axes", relative_to=other, weight=weight)
+    if kind == 5:
+        weight = draw_weight(rng, style, 6, short=2)
+        return PoseGoal(bone, transform, point, relative_to=other, weight=weight)
+    weight = float(rng.uniform(0.1, 3.0))
+    if kind == 6:
+        return PlaneGoal(bone, target, axis, point, relative_to=any_body, weight=weight)
+    if kind == 7:
+        return LineGoal(bone, target, axis, point, relative_to=any_body, weight=weight)
+    place = positions[i] + rotations[i] @ point
+    there = target if any_body is None else positions[j] + rotations[j] @ target
+    apart = float(np.linalg.norm(place - there))
+    bound, band = apart + rng.uniform(-0.3, 0.3), float(rng.uniform(0.05, 0.5))
+    least = most = exact = None
+    choice = rng.integers(4)
+    if choice == 0:
+        exact = float(rng.uniform(0.0, 2.0))
+    if choice == 1:
+        least = max(bound, 0.0)
+    if choice == 2:
+        most = max(bound, 0.0)
+    if choice == 3:
+        least, most = apart + 0.1, apart + 0.2
+    return DistanceGoal(
+        bone,
+        any_body,
+        distance=exact,
+        at_least=least,
+        at_most=most,
+        points=(point, target),
+        band=band,
+        weight=weight,
+    )
