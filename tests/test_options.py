@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import exactik as ik
 from exactik._options import list_options
-from exactik.archive import ArchiveOptions, TakeOptions
+from exactik.archive import ArchiveOptions, RetargetArchiveOptions, TakeOptions, retarget_archive
 from exactik.cli import command
 from exactik.io import ConvertOptions
 from exactik.recordings.calibration import CalibrateOptions
@@ -29,6 +29,7 @@ RECORDS = {
     ik.calibrate: CalibrateOptions,
     ik.solve_archive: ArchiveOptions,
     ik.retarget: RetargetOptions,
+    retarget_archive: RetargetArchiveOptions,
     ik.convert: ConvertOptions,
 }
 

@@ -18,7 +18,12 @@ PAGES = sorted((ROOT / "docs" / "start").glob("*.md"))
 RESULTS = {
     "animation": ("demo/performance.glb", "mine.glb", "mine.html"),
     "gait": ("demo/performance.c3d", "walk.csv", "walk.html"),
-    "machine-learning": ("archive/summary.parquet", "archive/index.html"),
+    "machine-learning": (
+        "archive/summary.parquet",
+        "archive/index.html",
+        "g1.mjlab.npz",
+        "g1.html",
+    ),
     "robotics": (),  # its results are printed by Python, see test_docs.py
 }
 SERVE_S = 120.0  # [s] until a page of the viewer is there, on a busy machine

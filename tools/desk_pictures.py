@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from viewer_pictures import CHROMIUM, FLAGS, open_page, show_tab, wait_until_resting
 
-from exactik.cli._pose import load_upright_figure
+from exactik.recordings.pipeline import read_skeleton
 from exactik.studio.viewer import MotionViewer, PlaybackData, PoseViewer
 
 SIZES = {"1400": (1400, 900), "800": (800, 600)}
@@ -66,7 +66,7 @@ def set_desk(page: Any, viewer: PoseViewer) -> None:
 def take_desk(browser: Any, folder: Path, figure: str) -> None:
     """The desk with a figure, on each tab that an animator uses."""
     with (
-        PoseViewer(load_upright_figure(figure)) as viewer,
+        PoseViewer(read_skeleton(figure).upright) as viewer,
         open_page(browser, viewer, SIZES["1400"]) as page,
     ):
         set_desk(page, viewer)

@@ -24,7 +24,6 @@ from viewer_pictures import CHROMIUM, FLAGS, open_page
 
 import exactik as ik
 from exactik.cli._play import read_motion
-from exactik.cli._pose import load_upright_figure
 from exactik.errors import ExactikError
 from exactik.io import find_content, find_format
 from exactik.recordings.pipeline import read_recording, read_skeleton, solve_recording
@@ -69,7 +68,7 @@ def read_playback(thing: str, solve: bool) -> tuple[PlaybackData, int]:
     try:
         motion = read_motion(thing, None, None)
     except ExactikError:  # a figure alone
-        motion = make_motion(load_upright_figure(thing))
+        motion = make_motion(read_skeleton(thing).upright)
     return PlaybackData.of(motion), len(motion) // 2
 
 
@@ -161,7 +160,7 @@ def main() -> None:
             name = Path(thing).stem
             data, frame = read_playback(thing, given.solve)
             if POSE in given.views and data.has_figure:
-                camera.take_viewer(PoseViewer(load_upright_figure(thing)), f"{name}-pose")
+                camera.take_viewer(PoseViewer(read_skeleton(thing).upright), f"{name}-pose")
             if PLAY in given.views:
                 viewer = MotionViewer(data)
                 viewer.seek(frame)

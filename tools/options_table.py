@@ -13,13 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from exactik._options import OptionText, list_options
-from exactik.archive import ArchiveOptions, TakeOptions
+from exactik.archive import (
+    ArchiveOptions,
+    ClipOptions,
+    RetargetArchiveOptions,
+    RunOptions,
+    TakeOptions,
+)
 from exactik.io import ConvertOptions
 from exactik.problem import DofOptions
 from exactik.recordings.calibration import CalibrateOptions
 from exactik.recordings.pipeline import FigureOptions, RecordingOptions
 from exactik.recordings.tracking import PlainTrackOptions, TrackOptions
-from exactik.retargeting import RetargetOptions
+from exactik.retargeting import PlainRetargetOptions, RetargetOptions
 from exactik.solvers import SolveOptions
 
 TARGET = Path(__file__).parent.parent / "docs" / "reference" / "options.md"
@@ -36,8 +42,11 @@ SECTIONS: dict[str, tuple[type, ...]] = {
     "Of `track` and `track_many`": (TrackOptions,),
     "Of `calibrate`": (CalibrateOptions,),
     "Of `exactik solve` and archives": (RecordingOptions, FigureOptions),
+    "Of archives": (RunOptions,),
     "Of `solve_archive`": (TakeOptions, ArchiveOptions),
+    "Of `retarget` and `archive.retarget_archive`": (PlainRetargetOptions,),
     "Of `retarget`": (RetargetOptions,),
+    "Of `archive.retarget_archive`": (ClipOptions, RetargetArchiveOptions),
     "Of `convert`": (ConvertOptions,),
 }
 COLUMNS = ("option", "default", "command line", "what it does")

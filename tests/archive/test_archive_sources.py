@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ def takes(tmp_path: Path) -> Path:
     return tmp_path / "in"
 
 
-def names(sources: list[Path | str], **options: bool) -> list[str]:
+def names(sources: list[Path | str], **options: Any) -> list[str]:
     return [take.name for take in list_takes(list(map(str, sources)), **options)]
 
 

@@ -25,7 +25,8 @@ from tests.support.checkout import ROOT
 
 load_commands([])
 COMMANDS: Any = typer.main.get_command(app)
-PYTHON_TYPES = r"<|>|\b(str|int|float|bool|list|dict|tuple|None|True|False|TEXT|INTEGER|BOOLEAN)\b"
+WORDS = "str|int|float|bool|list|dict|tuple|None|True|False|TEXT|INTEGER|BOOLEAN"
+PYTHON_TYPES = rf"<\w+>|\b({WORDS})\b"
 
 
 def walk(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
@@ -113,7 +114,7 @@ def test_what_is_written_is_behind_output():
 
 
 def test_old_spellings_are_understood_and_are_no_options_of_today():
-    by_name = {command.name: command for command in LEAVES.values()}
+    by_name = {command.name: command for command in reversed(LEAVES.values())}
     for name, spellings in OLD_SPELLINGS.items():
         known = {o for p in by_name[name].params for o in (*p.opts, *p.secondary_opts)}
         assert spellings.keys().isdisjoint(known) and set(spellings.values()) <= known

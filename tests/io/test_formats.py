@@ -42,7 +42,7 @@ READ_OPTIONS = {
     "motion": {"skeleton", "length_unit", "rate", "positions", "animation", "smpl_model"},
     "markers": {"length_unit", "rate", "zeros_are_missing"},
 }
-WRITE_OPTIONS = {"length_unit", "up_axis", "markers", "angles", "rotations"}
+WRITE_OPTIONS = {"length_unit", "up_axis", "markers", "angles", "rotations", "quality"}
 
 
 def functions(form: Format) -> list[Function]:
@@ -73,7 +73,7 @@ def test_functions_exist_and_take_their_options(form: Format):
 def test_suffixes_belong_to_one_format_each():
     suffixes = [suffix for form in FORMATS for suffix in form.suffixes]
     assert len(suffixes) == len(set(suffixes))
-    assert all(re.fullmatch(r"\.[a-z0-9]+", suffix) for suffix in suffixes)
+    assert all(re.fullmatch(r"(\.[a-z0-9]+){1,2}", suffix) for suffix in suffixes)
     assert find_format("a.BVH") is BVH
     assert find_format("a.doc") is None
 

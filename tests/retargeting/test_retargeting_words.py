@@ -92,6 +92,13 @@ def test_a_figure_without_motors_may_turn_as_fast_as_it_likes():
     assert is_robot(make_robot()) and (limits == MAX_HINGE_SPEED).all()
 
 
+def test_a_speed_that_the_file_of_a_robot_states_is_its_limit():
+    robot = make_robot()
+    robot = robot.with_max_speed({robot.dof_names[-1]: 12.0})
+    limits = find_speed_limits(robot)
+    assert limits[-1] == 12.0 and (limits[:-1] == MAX_HINGE_SPEED).all()
+
+
 def test_why_a_wrist_is_off(walked: Retargeting):
     """An elbow that is held at 2.1 rad: every place could be reached."""
     off = with_dof(walked, ELBOW, np.full(len(walked.motion), -2.1))

@@ -8,17 +8,17 @@ of the whole.
 import sys as _sys
 
 from exactik._renamed import answer_calls as _answer_calls
-from exactik.archive._archive import ArchiveResult, solve_archive
+from exactik.archive._archive import ArchiveResult, retarget_archive, solve_archive
 from exactik.archive._cluster import LOST_LOOKS, kept_up, open_client
 from exactik.archive._index import write_index
 from exactik.archive._ledger import FILTERS, Ledger
-from exactik.archive._options import TIME_LIMIT, ArchiveOptions
+from exactik.archive._options import TIME_LIMIT, ArchiveOptions, RetargetArchiveOptions, RunOptions
 from exactik.archive._progress import Progress
 from exactik.archive._rows import LedgerRow
 from exactik.archive._run import MAX_UNSTARTED, Queue
 from exactik.archive._sources import LISTED_FOLDERS, ListedTake, SkeletonSource, list_takes
 from exactik.archive._status import read_counts
-from exactik.archive.tasks import SEGMENT_FRAMES, TakeOptions
+from exactik.archive.tasks import SEGMENT_FRAMES, ClipOptions, TakeOptions
 
 __all__ = [
     "FILTERS",
@@ -29,17 +29,21 @@ __all__ = [
     "TIME_LIMIT",
     "ArchiveOptions",
     "ArchiveResult",
+    "ClipOptions",
     "Ledger",
     "LedgerRow",
     "ListedTake",
     "Progress",
     "Queue",
+    "RetargetArchiveOptions",
+    "RunOptions",
     "SkeletonSource",
     "TakeOptions",
     "kept_up",
     "list_takes",
     "open_client",
     "read_counts",
+    "retarget_archive",
     "solve_archive",
     "write_index",
 ]

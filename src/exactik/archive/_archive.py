@@ -6,22 +6,24 @@ import itertools
 import os
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exactik._options import accepts_options
+from exactik.archive._clip_plan import ClipPlan
 from exactik.archive._cluster import open_client
+from exactik.archive._filters import Condition, parse_conditions, write_kept
 from exactik.archive._index import write_index
 from exactik.archive._ledger import Ledger
-from exactik.archive._options import ArchiveOptions
+from exactik.archive._options import ArchiveOptions, RetargetArchiveOptions, RunOptions
 from exactik.archive._plan import Plan
 from exactik.archive._progress import Progress
 from exactik.archive._run import Queue
-from exactik.archive._sources import SkeletonSource, list_takes
+from exactik.archive._sources import ListedTake, SkeletonSource, list_takes
 from exactik.archive._status import read_counts
-from exactik.archive._summary import write_summary
+from exactik.archive._summary import RETARGET, SETTING, SOLVE, write_summary
 from exactik.archive.tasks import NO_SPACE, Storage, make_absolute, solver_version
 from exactik.errors import FileError
 
@@ -42,6 +44,7 @@ class ArchiveResult:
         found: takes that it found done.
         frames: that it solved.
         seconds: that it took.
+        kept: clips that fulfil all conditions; None if there were none.
     """
 
     folder: Path
@@ -53,6 +56,7 @@ class ArchiveResult:
     frames: int
     seconds: float
     settings: Mapping[str, Any] = field(default_factory=dict)
+    kept: int | None = None
 
     @property
     def index(self) -> Path:
@@ -87,19 +91,10 @@ def solve_archive(
     Returns:
         How the archive stands.
     """
-    given = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
     asked = options.of_takes()
-    began, folder = time.monotonic(), Path(out)
-    takes = list_takes([make_absolute(os.fspath(s)) for s in given], subjects=options.subjects)
-    first_take = list(itertools.islice(takes, 1))  # before a folder is made, for what is not there
-    state = Progress()
-    ledger = Ledger(folder)
-    try:
-        # Workers may be elsewhere: a path is whole, or means nothing to them.
-        outputs = options.outputs
-        storage = Storage(make_absolute(str(folder) if outputs is None else outputs))
-        storage.clear_staging()
-        plan = Plan(
+
+    def make_plan(ledger: Ledger, storage: Storage) -> Plan:
+        return Plan(
             ledger=ledger,
             storage=storage,
             options=asked,
@@ -112,21 +107,88 @@ def solve_archive(
             calibrate_on=options.calibrate_on,
             check=options.check,
         )
+
+    takes = list_takes(_make_absolute(sources), subjects=options.subjects)
+    return _run(Path(out), takes, options, make_plan, {"options": asked.to_dict(), SETTING: SOLVE})
+
+
+@accepts_options(RetargetArchiveOptions)
+def retarget_archive(
+    sources: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    out: str | os.PathLike[str],
+    options: RetargetArchiveOptions,
+) -> ArchiveResult:
+    """Let another figure take over all clips of an archive; as `solve_archive` does with takes.
+
+    `kept.txt` lists the files of the clips that fulfil the conditions of `keep`. Other conditions
+    retarget nothing again.
+
+    Args:
+        sources: folders, patterns, manifests (.csv, .jsonl) or files of motions; paths or
+            addresses that fsspec knows.
+        out: folder of the archive: ledger, index, summary.
+        options: fields of `RetargetArchiveOptions`, as keywords.
+
+    Returns:
+        How the archive stands.
+    """
+    asked, conditions = options.of_clips(), parse_conditions(options.keep)
+
+    def make_plan(ledger: Ledger, storage: Storage) -> ClipPlan:
+        given = {"options": asked, "check": options.check}
+        return ClipPlan.of(os.fspath(options.to), ledger=ledger, storage=storage, **given)
+
+    takes = list_takes(_make_absolute(sources), content="motion")
+    settings = {"options": asked.to_dict(), SETTING: RETARGET, "keep": list(options.keep)}
+    return _run(Path(out), takes, options, make_plan, settings, conditions)
+
+
+def _make_absolute(
+    sources: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+) -> list[str]:
+    given = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
+    return [make_absolute(os.fspath(source)) for source in given]
+
+
+def _run(
+    folder: Path,
+    takes: Iterator[ListedTake],
+    options: RunOptions,
+    make_plan: Callable[[Ledger, Storage], Plan | ClipPlan],
+    settings: Mapping[str, Any],
+    conditions: Sequence[Condition] = (),
+) -> ArchiveResult:
+    """Enter takes into the ledger, do what waits, tell of the whole."""
+    began = time.monotonic()
+    first_take = list(itertools.islice(takes, 1))  # before a folder is made, for what is not there
+    state, kept = Progress(), None
+    ledger = Ledger(folder)
+    try:
+        # Workers may be elsewhere: a path is whole, or means nothing to them.
+        outputs = options.outputs
+        storage = Storage(make_absolute(str(folder) if outputs is None else outputs))
+        storage.clear_staging()
+        plan = make_plan(ledger, storage)
         ledger.choose_none()
         plan.enter(itertools.chain(first_take, takes))
         ledger.retry(options.retry)
         ledger.keep_only(options.only or {})
-        ledger.set("outputs", storage.address)
-        ledger.set("solver", solver_version())
-        ledger.set("options", asked.to_dict())
+        for name, value in {
+            "outputs": storage.address,
+            "solver": solver_version(),
+            **settings,
+        }.items():
+            ledger.set(name, value)
         _recount(ledger, state)
         state.found = ledger.count_chosen().get("done", 0)
         if ledger.count_waiting() > 0:
             with open_client(options.client, options.scheduler, options.workers) as opened:
                 queue = _work(opened, ledger, plan, state, options)
             queue.take_late_results(plan.handle)
-        write_summary(ledger, folder)
-        write_index(ledger, folder, storage)
+        write_summary(ledger, folder, settings[SETTING])
+        write_index(ledger, folder, storage, settings[SETTING])
+        if len(conditions) > 0:
+            kept = write_kept(ledger, folder, conditions)
     except (sqlite3.OperationalError, OSError) as error:
         if isinstance(error, OSError) and error.errno not in NO_SPACE:
             raise
@@ -144,15 +206,16 @@ def solve_archive(
         frames=state.frames,
         seconds=time.monotonic() - began,
         settings=counts["settings"],
+        kept=kept,
     )
 
 
 def _work(
     client: Client,
     ledger: Ledger,
-    plan: Plan,
+    plan: Plan | ClipPlan,
     state: Progress,
-    options: ArchiveOptions,
+    options: RunOptions,
 ) -> Queue:
     """Do what waits: subjects, parts, takes, until none does; a take that is cut adds both."""
     state.began = time.monotonic()

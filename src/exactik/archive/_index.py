@@ -12,6 +12,7 @@ from urllib.parse import quote
 from exactik._text import count_noun
 from exactik.archive._ledger import Ledger
 from exactik.archive._rows import LedgerRow
+from exactik.archive._summary import KINDS, SOLVE, Kind
 from exactik.archive.tasks import Storage
 from exactik.io import open_atomic
 
@@ -21,7 +22,7 @@ TEMPLATE = Path(__file__).with_name("_index.html")
 DATA = "@DATA@"
 
 
-def write_index(ledger: Ledger, folder: Path, storage: Storage) -> Path:
+def write_index(ledger: Ledger, folder: Path, storage: Storage, kind: str = SOLVE) -> Path:
     """Write the page; whole or not at all."""
     head, _, tail = TEMPLATE.read_text("utf-8").partition(DATA)
     words: Counter[str] = Counter()
@@ -33,10 +34,13 @@ def write_index(ledger: Ledger, folder: Path, storage: Storage) -> Path:
             words[_word_of(row)] += 1
             frames += row.frames or 0 if row.state == "done" else 0
             if listed < MAX_TAKES:
-                file.write(("" if listed == 0 else ",") + "\n" + _to_script(_entry_of(row)))
+                entry = _entry_of(row, KINDS[kind])
+                file.write(("" if listed == 0 else ",") + "\n" + _to_script(entry))
                 listed += 1
         base = f"{storage.address}/takes/" if storage.is_remote else _relative(storage, folder)
-        facts = {"totals": _describe(words, frames, listed), "base": base}
+        shown = [m._asdict() for m in KINDS[kind].measures if m.title != ""]
+        facts = {"totals": _describe(words, frames, listed), "base": base, "measures": shown}
+        facts["first"] = KINDS[kind].first
         file.write("\n], " + _to_script(facts)[1:] + tail)
     return path
 
@@ -62,7 +66,7 @@ def _describe(words: Mapping[str, int], frames: int, listed: int) -> str:
     return text
 
 
-def _entry_of(row: LedgerRow) -> dict[str, Any]:
+def _entry_of(row: LedgerRow, kind: Kind) -> dict[str, Any]:
     facts = row.facts if row.state == "done" else {}
     folder = row.name.rpartition("/")[0]
     return {
@@ -70,9 +74,7 @@ def _entry_of(row: LedgerRow) -> dict[str, Any]:
         "folder": "" if folder == "" else f"{quote(folder)}/",
         "word": _word_of(row),
         "reason": _reason_of(row, facts),
-        "mean": facts.get("mean_mm"),
-        "p95": facts.get("p95_mm"),
-        "max": facts.get("max_mm"),
+        **{measure.fact: facts.get(measure.fact) for measure in kind.measures},
         "frames": row.frames,
         "seconds": row.seconds,
         "curve": facts.get("curve", []),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from exactik._options import describe, option, to_arguments
 from exactik.archive._progress import Progress
-from exactik.archive.tasks import TakeOptions
+from exactik.archive.tasks import ClipOptions, TakeOptions
 from exactik.recordings.pipeline import FigureOptions
 
 if TYPE_CHECKING:
@@ -20,14 +20,9 @@ TIME_LIMIT = 3600.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArchiveOptions(TakeOptions, FigureOptions):
-    """How the takes of an archive are solved."""
+class RunOptions:
+    """How a run over an archive goes."""
 
-    skeleton: str | os.PathLike[str] = field(
-        metadata=describe(
-            "The figure: a file (.npz .osim .bvh …), or human, ours.", metavar="FIGURE"
-        )
-    )
     outputs: str | None = option(
         None,
         "Folder of motions and reports, if not the archive's: a path or s3://bucket/….",
@@ -45,24 +40,6 @@ class ArchiveOptions(TakeOptions, FigureOptions):
     )
     workers: int | None = option(
         None, "Processes on this machine; one per processor if not given.", metavar="N", least=1
-    )
-    subjects: bool = option(
-        False,
-        "Take the folder of a take as its subject, and calibrate each once.",
-        flags="--subject-folders",
-    )
-    calibrate: bool | None = option(
-        None,
-        "Fit the figure to each take that has no subject; human always is fitted.",
-        more="None: our own human is fitted, others are not.",
-        why="Nobody has the size of our own human.",
-        flags="--calibrate/--no-calibrate",
-    )
-    calibrate_on: str | None = option(
-        None,
-        "Takes on which subjects are calibrated, such as '*static*'; the first if not given.",
-        more="A pattern of names; a manifest may say it, too.",
-        metavar="PATTERN",
     )
     retry: Sequence[str] = option(
         (), "Takes to try again: failed or aside; may be given repeatedly.", metavar="STATE"
@@ -92,6 +69,57 @@ class ArchiveOptions(TakeOptions, FigureOptions):
         None, "Is called with a `Progress` whenever a take ended."
     )
 
+
+@dataclass(frozen=True, kw_only=True)
+class ArchiveOptions(TakeOptions, FigureOptions, RunOptions):
+    """How the takes of an archive are solved."""
+
+    skeleton: str | os.PathLike[str] = field(
+        metadata=describe(
+            "The figure: a file (.npz .osim .bvh …), or human, ours.", metavar="FIGURE"
+        )
+    )
+    subjects: bool = option(
+        False,
+        "Take the folder of a take as its subject, and calibrate each once.",
+        flags="--subject-folders",
+    )
+    calibrate: bool | None = option(
+        None,
+        "Fit the figure to each take that has no subject; human always is fitted.",
+        more="None: our own human is fitted, others are not.",
+        why="Nobody has the size of our own human.",
+        flags="--calibrate/--no-calibrate",
+    )
+    calibrate_on: str | None = option(
+        None,
+        "Takes on which subjects are calibrated, such as '*static*'; the first if not given.",
+        more="A pattern of names; a manifest may say it, too.",
+        metavar="PATTERN",
+    )
+
     def of_takes(self) -> TakeOptions:
         """Return what is asked of each take: all that a worker is told, and the key knows."""
         return TakeOptions(**to_arguments(self, TakeOptions))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetargetArchiveOptions(ClipOptions, RunOptions):
+    """How another figure takes over the clips of an archive."""
+
+    to: str | os.PathLike[str] = field(
+        metadata=describe(
+            "Who takes them over: a figure's or robot's file, human, or a name: unitree_g1.",
+            metavar="FIGURE",
+        )
+    )
+    keep: Sequence[str] = option(
+        (),
+        "Clips that kept.txt names, such as 'slide<1mm'; of several all must hold.",
+        more="Conditions on slide [mm], wrist, limits and speed [%], jumps and seconds.",
+        metavar="CONDITION",
+    )
+
+    def of_clips(self) -> ClipOptions:
+        """Return what is asked of each clip: all that a worker is told, and the key knows."""
+        return ClipOptions(**to_arguments(self, ClipOptions))

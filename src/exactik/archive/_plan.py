@@ -72,23 +72,16 @@ class Plan:
         work: dict[str, Any] = {"options": dict(take.options)}
         if figure is not None:
             work |= {"figure": asdict(figure), "fit": options.fit}
-        name = take.name
-        entry: dict[str, Any] = {
-            "kind": "take",
-            "address": take.address,
-            "subject": subject,
-            "request": self._hash_request(work, options),
-            "work": work,
-            "fingerprint": take.fingerprint,
-            "check": self.check,
-        }
-        if self.ledger.enter(name=name, **entry) == "taken":
-            name = f"{name}{SUBJECT_MARK}{hash_facts(take.address)[:8]}"
-            fault = "another take has the same name; a manifest can give it another"
-            self.ledger.enter(name=name, **entry)
-        if fault != "":
-            self.ledger.finish(name, "failed", code="manifest", reason=fault)
-        elif subject is not None:
+        is_entered = enter_take(
+            self.ledger,
+            take,
+            subject=subject,
+            request=self._hash_request(work, options),
+            work=work,
+            check=self.check,
+            fault=fault,
+        )
+        if is_entered and subject is not None:
             self._note_subject(subject, take, figure)
 
     def _options_of(
@@ -214,6 +207,36 @@ class _Subject:
             self.chosen[address] = fingerprint
         elif not self.is_explicit and (self.first is None or name < self.first):
             self.first, self.chosen = name, {address: fingerprint}
+
+
+def enter_take(
+    ledger: Ledger,
+    take: ListedTake,
+    *,
+    subject: str | None,
+    request: str,
+    work: Mapping[str, Any],
+    check: bool,
+    fault: str,
+) -> bool:
+    """Enter a take; return whether it can be done. One with a fault or another's name is failed."""
+    name = take.name
+    entry: dict[str, Any] = {
+        "kind": "take",
+        "address": take.address,
+        "subject": subject,
+        "request": request,
+        "work": work,
+        "fingerprint": take.fingerprint,
+        "check": check,
+    }
+    if ledger.enter(name=name, **entry) == "taken":
+        name = f"{name}{SUBJECT_MARK}{hash_facts(take.address)[:8]}"
+        fault = "another take has the same name; a manifest can give it another"
+        ledger.enter(name=name, **entry)
+    if fault != "":
+        ledger.finish(name, "failed", code="manifest", reason=fault)
+    return fault == ""
 
 
 def keep_figure(storage: Storage, loaded: LoadedSkeleton) -> Figure:

@@ -21,11 +21,9 @@ from typing import Any
 from exactik.archive.tasks import fingerprint_of, is_remote, make_name, open_file_system
 from exactik.errors import FileError, UsageError
 from exactik.io import readable_suffixes, suffix_of
-from exactik.io.formats import NPZ
+from exactik.io.formats import NPZ, Content
 
 MANIFESTS = (".csv", ".jsonl", ".ndjson")
-# In a folder it may be a figure or a motion; by its name or a pattern it counts.
-AMBIGUOUS = (NPZ.suffix,)
 OWN_COLUMNS = (
     "take",
     "name",
@@ -66,19 +64,26 @@ class ListedTake:
     fingerprint: str = ""  # changes when the file does, see `fingerprint_of`; "" if nobody asked
 
 
-def list_takes(sources: Sequence[str], *, subjects: bool = False) -> Iterator[ListedTake]:
+def list_takes(
+    sources: Sequence[str], *, subjects: bool = False, content: Content = "markers"
+) -> Iterator[ListedTake]:
     """Yield the takes of all sources, in the order of their names within a folder.
 
     Args:
         sources: folders (with all below), patterns, manifests, files; local or addresses.
         subjects: whether the folder of a take names its subject.
+        content: "markers" for recordings, or "motion".
     """
+    known = readable_suffixes(content)
+    # In a folder of recordings it may be a figure or a motion; by its name or a pattern it counts.
+    listed = tuple(s for s in known if content == "motion" or s != NPZ.suffix)
     for source in map(str, sources):
         if suffix_of(source) in MANIFESTS:
             yield from _read_manifest(source)
             continue
-        found = _list_remote(source) if is_remote(source) else _list_local(source)
-        prefix = _prefix_of(source) if len(sources) > 1 else ""
+        list_files = _list_remote if is_remote(source) else _list_local
+        found = list_files(source, known, listed)
+        prefix = _prefix_of(source, known) if len(sources) > 1 else ""
         count = 0
         for relative, address, fingerprint in found:
             count += 1
@@ -88,37 +93,35 @@ def list_takes(sources: Sequence[str], *, subjects: bool = False) -> Iterator[Li
                 name=name, address=address, fingerprint=fingerprint, subject=folder or None
             )
         if count == 0:
-            known = " ".join(readable_suffixes("markers"))
-            raise FileError(source, f"no recording in it; expected {known}", code="no-recording")
+            what = "recording" if content == "markers" else "motion"
+            text = f"no {what} in it; expected {' '.join(known)}"
+            raise FileError(source, text, code="no-recording")
 
 
-def _prefix_of(source: str) -> str:
+def _prefix_of(source: str, known: Sequence[str]) -> str:
     """Return what tells the takes of one source from those of another: its last plain folder."""
     plain = source.split("://")[-1].rstrip("/")
-    while has_magic(plain) or suffix_of(plain) in readable_suffixes("markers"):
+    while has_magic(plain) or suffix_of(plain) in known:
         plain = os.path.dirname(plain)
     last = os.path.basename(plain)
     return f"{last}/" if last not in ("", ".", "..") else ""
 
 
-def _is_recording(path: str, listed: bool = True) -> bool:
-    suffix = suffix_of(path)
-    return suffix in readable_suffixes("markers") and not (listed and suffix in AMBIGUOUS)
-
-
-def _list_local(source: str) -> Iterator[tuple[str, str, str]]:
+def _list_local(
+    source: str, known: Sequence[str], listed: Sequence[str]
+) -> Iterator[tuple[str, str, str]]:
     """Yield name below the source, path and fingerprint of each recording."""
     path = Path(source)
     if path.is_dir():
         for folder, folders, files in os.walk(path):
             folders.sort()
-            for name in sorted(filter(_is_recording, files)):
+            for name in sorted(file for file in files if suffix_of(file) in listed):
                 file = os.path.join(folder, name)
                 yield os.path.relpath(file, path), file, _local_fingerprint(file)
     elif has_magic(source) and not path.exists():
         root = _plain_root(source)
         for file in sorted(iglob(source, recursive=True)):
-            if _is_recording(file, listed=False):
+            if suffix_of(file) in known:
                 yield os.path.relpath(file, root), file, _local_fingerprint(file)
     elif path.exists():
         yield path.name, source, _local_fingerprint(source)
@@ -142,7 +145,9 @@ def _local_fingerprint(path: str) -> str:
     return fingerprint_of({"size": found.st_size, "mtime": found.st_mtime_ns})
 
 
-def _list_remote(source: str) -> Iterator[tuple[str, str, str]]:
+def _list_remote(
+    source: str, known: Sequence[str], listed: Sequence[str]
+) -> Iterator[tuple[str, str, str]]:
     files, root = open_file_system(source)
     scheme = source.split("://")[0]
     try:
@@ -156,7 +161,8 @@ def _list_remote(source: str) -> Iterator[tuple[str, str, str]]:
             base, infos = root, _walk_remote(files, root)
         for info in infos:
             path = str(info["name"])
-            if info.get("type") == "file" and _is_recording(path, listed=not has_magic(root)):
+            wanted = known if has_magic(root) else listed
+            if info.get("type") == "file" and suffix_of(path) in wanted:
                 relative = os.path.relpath(path, base)
                 yield relative, f"{scheme}://{path}", fingerprint_of(info)
     except FileNotFoundError:

@@ -1,10 +1,10 @@
-"""summary.parquet: a row a take, for pandas, polars and DuckDB."""
+"""What is told of takes: the measures of a kind of archive, and summary.parquet, a row a take."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from exactik.archive._ledger import Ledger
 from exactik.archive._rows import LedgerRow
@@ -12,15 +12,68 @@ from exactik.archive.tasks import SUBJECT_MARK
 from exactik.errors import UsageError
 from exactik.io import open_atomic
 
+
+class Measure(NamedTuple):
+    """A number of a take, for page and table.
+
+    Attributes:
+        fact: its name among the facts of a result, and of the column of the table.
+        title: of the column of the page; "" for none.
+        digits: after the point.
+        style: of the cells of the page, beside "number".
+    """
+
+    fact: str
+    title: str = ""
+    digits: int = 0
+    style: str = ""
+
+
+class Kind(NamedTuple):
+    """A kind of archive.
+
+    Attributes:
+        measures: of its takes.
+        first: fact by which the page is sorted first, the largest on top; None: by the verdict.
+    """
+
+    measures: tuple[Measure, ...]
+    first: str | None = None
+
+
+SOLVE, RETARGET = "solve", "retarget"
+KINDS: Mapping[str, Kind] = {
+    SOLVE: Kind(
+        (
+            Measure("markers"),
+            Measure("mean_mm", "Mean, mm", 2),
+            Measure("p95_mm", "95 %, mm", 2, "p95"),
+            Measure("max_mm", "Max, mm", 1),
+        )
+    ),
+    RETARGET: Kind(
+        (
+            Measure("slide_mm", "Slide, mm", 3),
+            Measure("wrist_percent", "Wrists, %", 2),
+            Measure("limit_percent", "At limits, %", 1, "p95"),
+            Measure("speed_percent", "Speed, %", 0),
+            Measure("jumps", "Jumps", 0),
+            Measure("worst"),
+        ),
+        first="worst",
+    ),
+}
+SETTING = "kind"  # of the archive, in its ledger
+COUNTS = ("markers", "jumps")  # measures that are whole numbers
 ROWS_AT_ONCE = 10_000  # a row group: some megabytes, whatever the size of the archive
 
 
-def write_summary(ledger: Ledger, folder: Path) -> Path:
+def write_summary(ledger: Ledger, folder: Path, kind: str = SOLVE) -> Path:
     """Write the table of all takes; whole or not at all.
 
-    Columns: take, address, subject, state, verdict, frames, rate_hz, seconds, markers, mean_mm,
-    p95_mm, max_mm (of the markers), reasons (of the verdict), code and reason (of a failure), key,
-    deaths (of workers), solves.
+    Columns: take, address, subject, state, verdict, frames, rate_hz, seconds, the measures of the
+    kind of archive, reasons (of the verdict), code and reason (of a failure), key, deaths (of
+    workers), solves.
     """
     try:
         import pyarrow as pa
@@ -30,6 +83,7 @@ def write_summary(ledger: Ledger, folder: Path) -> Path:
             "archives need pyarrow; in a clone of exactik: pip install '.[cluster]'"
         ) from None
     text, number = pa.string(), pa.float64()
+    names = [measure.fact for measure in KINDS[kind].measures]
     schema = pa.schema(
         [
             ("take", text),
@@ -40,10 +94,7 @@ def write_summary(ledger: Ledger, folder: Path) -> Path:
             ("frames", pa.int64()),
             ("rate_hz", number),
             ("seconds", number),
-            ("markers", pa.int64()),
-            ("mean_mm", number),
-            ("p95_mm", number),
-            ("max_mm", number),
+            *((name, pa.int64() if name in COUNTS else number) for name in names),
             ("reasons", pa.list_(text)),
             ("code", text),
             ("reason", text),
@@ -54,15 +105,15 @@ def write_summary(ledger: Ledger, folder: Path) -> Path:
     )
     path = folder / "summary.parquet"
     with open_atomic(path, "wb") as file, pq.ParquetWriter(file, schema) as writer:
-        for rows in _in_groups(ledger):
+        for rows in _in_groups(ledger, ("rate_hz", "reasons", *names)):
             writer.write_table(pa.Table.from_pylist(rows, schema=schema))
     return path
 
 
-def _in_groups(ledger: Ledger) -> Iterator[list[dict[str, Any]]]:
+def _in_groups(ledger: Ledger, names: Sequence[str]) -> Iterator[list[dict[str, Any]]]:
     rows: list[dict[str, Any]] = []
     for row in ledger.rows():
-        rows.append(_facts_of(row))
+        rows.append(_facts_of(row, names))
         if len(rows) == ROWS_AT_ONCE:
             yield rows
             rows = []
@@ -70,8 +121,7 @@ def _in_groups(ledger: Ledger) -> Iterator[list[dict[str, Any]]]:
         yield rows
 
 
-def _facts_of(row: LedgerRow) -> dict[str, Any]:
-    names = ("rate_hz", "markers", "mean_mm", "p95_mm", "max_mm", "reasons")
+def _facts_of(row: LedgerRow, names: Sequence[str]) -> dict[str, Any]:
     facts = {
         "take": row.name,
         "address": row.address,

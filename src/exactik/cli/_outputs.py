@@ -24,7 +24,7 @@ from exactik.cli._app import (
 from exactik.cli._options import to_flag
 from exactik.cli._stopwatch import Stopwatch
 from exactik.errors import ExactikError, FileError, UsageError
-from exactik.io import files_to_write, readable_suffixes, suffix_of, writable_suffixes
+from exactik.io import files_to_write, readable_suffixes, suffix_of, with_suffix, writable_suffixes
 from exactik.io.formats import BVH, CSV, MOT, NPZ
 from exactik.recordings.diagnosis import EXIT_CODES
 from exactik.recordings.pipeline import RecordingOptions, rate_columns, write_motion
@@ -89,7 +89,7 @@ class OutputPlan:
     def of_subject(self, name: str) -> OutputPlan:
         """Return the plan for one of several subjects: its name is added to those of the files."""
         safe = re.sub(r"[^\w.-]+", "_", name)
-        targets = tuple(path.with_stem(f"{path.stem}-{safe}") for path in self.targets)
+        targets = tuple(with_suffix(p, f"-{safe}{suffix_of(p)}") for p in self.targets)
         report = (
             None if self.report is None else self.report.with_stem(f"{self.report.stem}-{safe}")
         )
@@ -137,9 +137,9 @@ def plan_outputs(
         for output in outputs.output:
             targets += _target_paths(source, output, suffixes, len(sources))
         if outputs.formats is not None and len(outputs.output) > 0:
-            lacking = [s for s in suffixes if s not in {t.suffix.lower() for t in targets}]
+            lacking = [s for s in suffixes if s not in map(suffix_of, targets)]
             # A single -o take.bvh with --format bvh,glb means take.glb as well.
-            targets += [targets[0].with_suffix(suffix) for suffix in lacking]
+            targets += [with_suffix(targets[0], suffix) for suffix in lacking]
         report = outputs.report
         page = None if report is None else _report_path(source, report, len(sources))
         plans.append(OutputPlan(source, tuple(dict.fromkeys(targets)), page, outputs.blank))
@@ -164,9 +164,9 @@ def _target_paths(source: Path, output: str, suffixes: Sequence[str], count: int
     if _is_folder(output):
         return [Path(output) / f"{source.stem}{suffix}" for suffix in suffixes]
     path = Path(output)
-    if path.suffix.lower() not in writable_suffixes("motion"):
+    if suffix_of(path) not in writable_suffixes("motion"):
         known = " ".join(writable_suffixes("motion"))
-        raise FileError(output, f"no motion can be written as {path.suffix}; expected {known}")
+        raise FileError(output, f"no motion can be written as {suffix_of(path)}; expected {known}")
     if count > 1:
         raise FileError(output, f"is one file for {count} recordings; expected a folder")
     return [path]
@@ -281,6 +281,6 @@ def run_each(
         seconds = {stage: round(value, 3) for stage, value in watch.seconds.items()}
         print_json({"solved": solved, "failed": failed, "seconds": seconds})
     elif len(solved) > 0:
-        say(f"\n{watch.describe()}")
+        say(f"\n{textwrap.fill(watch.describe(), LINE_WIDTH)}")
     codes = [EXIT_CODES[summary["verdict"]] for summary in solved if "verdict" in summary]
     return len(failed), 2 if len(failed) > 0 else max(codes, default=0)

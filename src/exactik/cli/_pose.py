@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from exactik._options import option
-from exactik.anatomy import stand_up_skeleton
 from exactik.cli._app import ANIMATE, command, remark, say
 from exactik.model import Skeleton
 from exactik.recordings.pipeline import (
@@ -77,11 +76,6 @@ def read_figure(name: str) -> LoadedSkeleton:
     for note in loaded.notes:
         remark(name, note)
     return loaded
-
-
-def load_upright_figure(name: str) -> Skeleton:
-    """Return a figure whose up axis is z, as that of the scene is."""
-    return stand_up_skeleton(*load_figure(name))
 
 
 def serve(viewer: MotionViewer | PoseViewer, browser: bool) -> None:

@@ -37,9 +37,16 @@ class _Outputs:
 
     output: tuple[str, ...] = option(
         (),
-        "Motion to write: .bvh .glb .npz .csv …; may be given repeatedly.",
+        "Motion to write: .bvh .glb .npz …, for trainers .mjlab.npz .beyondmimic.npz .unitree.csv "
+        ".gmr.pkl .mimickit.pkl .motion; may be given repeatedly.",
         metavar="FILE",
         flags="--output -o",
+    )
+    output_rate: float | None = option(
+        None,
+        "Frames a second, if not those of MOTION: many trainers want 50.",
+        unit="Hz",
+        metavar="HZ",
     )
     save_bones: str | None = option(
         None, "File to write which bone takes over which, to be edited.", metavar="FILE"
@@ -87,11 +94,11 @@ def retarget(
 
     Examples:
         exactik retarget walk.bvh --to hero.glb -o hero-walk.glb
-        exactik retarget walk.bvh --to unitree_g1 -o g1-walk.csv --play
+        exactik retarget walk.bvh --to unitree_g1 -o g1.npz -o g1.mjlab.npz --output-rate 50
         exactik retarget walk.bvh --to hero.glb --save-bones bones.json
         exactik retarget walk.bvh --to hero.glb -o hero-walk.glb --report walk.html
     """
-    if not as_json and outputs == _Outputs():
+    if not as_json and replace(outputs, output_rate=None) == _Outputs():
         raise UsageError(
             "nothing would be written; give -o FILE, --report, --play, --save-bones or --json"
         )
@@ -109,6 +116,8 @@ def retarget(
         str(motion), figure, options.up, figure_up, by_custom=False, smpl_model=smpl_model
     )
     source = source.between(cut.start, cut.end)
+    if outputs.output_rate is not None:  # before feet are put down, so that they stand
+        source = source.resampled(outputs.output_rate)
     target, _ = load_figure(to)
     with show_frames("taking over", len(source)) as report:
         asked = replace(options, mapping=mapping, progress=report)

@@ -42,6 +42,7 @@ from exactik.io.formats import (
     readable_formats,
     readable_suffixes,
     suffix_of,
+    with_suffix,
     writable_formats,
     writable_suffixes,
 )
@@ -113,6 +114,7 @@ __all__ = [
     "save_skeleton",
     "suffix_of",
     "target_suffixes",
+    "with_suffix",
     "writable_formats",
     "writable_suffixes",
     "write_files",

@@ -219,6 +219,9 @@ def save_skeleton(skeleton: Skeleton, path: PathLike, **options: Any) -> None:
 def save_motion(motion: Motion, path: PathLike, **options: Any) -> None:
     """Write a motion to .bvh, .amc, .glb, .npz, .mot or .csv; whole or not at all.
 
+    Of a robot also for its trainers: .unitree.csv, .beyondmimic.npz, .mjlab.npz, .gmr.pkl,
+    .mimickit.pkl, .motion (ProtoMotions).
+
     Args:
         motion: what to write.
         path: where; AMC needs the skeleton in an .asf beside it, see `save_skeleton`.

@@ -20,6 +20,7 @@ from exactik.io._notes import Notes
 __all__ = [
     "AMC",
     "ASF",
+    "BEYONDMIMIC",
     "BVH",
     "C3D",
     "CONTENTS",
@@ -27,13 +28,18 @@ __all__ = [
     "FORMATS",
     "GLB",
     "GLTF",
+    "GMR",
+    "MIMICKIT",
     "MJCF",
+    "MJLAB",
     "MOT",
     "NPZ",
     "OSIM",
+    "PROTOMOTIONS",
     "STO",
     "TRC",
     "TSV",
+    "UNITREE",
     "URDF",
     "Content",
     "Format",
@@ -47,6 +53,7 @@ __all__ = [
     "readable_suffixes",
     "reader_of",
     "suffix_of",
+    "with_suffix",
     "writable_formats",
     "writable_suffixes",
     "writer_of",
@@ -257,7 +264,76 @@ CSV = Format(
     loses="everything else: it is for other programs",
 )
 
-FORMATS = (C3D, TRC, TSV, URDF, MJCF, OSIM, ASF, AMC, BVH, GLB, GLTF, NPZ, MOT, STO, CSV)
+# --- what trainers of robots read, z up; the suffix tells whose .npz, .csv or .pkl it is
+
+
+def _of_trainer(maker: str, suffix: str, writer: str, *, keeps: str, loses: str) -> Format:
+    return Format(
+        name=suffix.rpartition(".")[2].upper(),
+        maker=maker,
+        suffixes=(suffix,),
+        writers=_of("trainers", motion=writer),
+        up_axis="z",
+        up_axis_is_fixed=True,
+        needs_skeleton=True,
+        keeps=keeps,
+        loses=loses,
+    )
+
+
+_UNITS = "metres, radians, seconds in the world"
+_LOST = "digits beyond single precision, limits, masses"
+UNITREE = _of_trainer(
+    "Unitree",
+    ".unitree.csv",
+    "write_unitree_csv",
+    keeps="metres, radians; a row: root's place, quaternion **xyzw**, joints depth first; names "
+    "in a first line with #",
+    loses="rate, but for that line; bodies",
+)
+BEYONDMIMIC = _of_trainer(
+    "BeyondMimic",
+    ".beyondmimic.npz",
+    "write_beyondmimic",
+    keeps=f"{_UNITS}; joints and bodies **breadth first**, as Isaac Lab; **wxyz**; velocities of "
+    "centres of mass; `joint_names`, `body_names`",
+    loses=_LOST,
+)
+MJLAB = _of_trainer(
+    "mjlab",
+    ".mjlab.npz",
+    "write_mjlab",
+    keeps=f"{_UNITS}; joints and bodies depth first, as MuJoCo; **wxyz**; velocities of the "
+    "bodies' frames; `joint_names`, `body_names`",
+    loses=_LOST,
+)
+GMR = _of_trainer(
+    "GMR",
+    ".gmr.pkl",
+    "write_gmr",
+    keeps="metres, radians; joints and bodies depth first; root **xyzw** in the world, "
+    "`local_body_pos` in the root's frame; `joint_names`, `link_body_list`",
+    loses="limits, masses, rotations of bodies",
+)
+MIMICKIT = _of_trainer(
+    "MimicKit",
+    ".mimickit.pkl",
+    "write_mimickit",
+    keeps="metres, radians; frames: root's place, root's **rotation vector**, joints depth first, "
+    "three hinges of a body as one rotation vector; `joint_names`, `body_names`",
+    loses="limits, masses; robots with slides or bodies with two hinges are refused",
+)
+PROTOMOTIONS = _of_trainer(
+    "ProtoMotions",
+    ".motion",
+    "write_protomotions",
+    keeps=f"{_UNITS}; joints and bodies depth first, as MuJoCo; **xyzw**; velocities of the "
+    "bodies' frames; `dof_names`, `body_names`",
+    loses=f"{_LOST}, contacts",
+)
+
+TRAINERS = (UNITREE, BEYONDMIMIC, MJLAB, GMR, MIMICKIT, PROTOMOTIONS)
+FORMATS = (C3D, TRC, TSV, URDF, MJCF, OSIM, ASF, AMC, BVH, GLB, GLTF, NPZ, MOT, STO, CSV, *TRAINERS)
 
 _BY_SUFFIX: Mapping[str, Format] = MappingProxyType(
     {suffix: form for form in FORMATS for suffix in form.suffixes}
@@ -265,8 +341,18 @@ _BY_SUFFIX: Mapping[str, Format] = MappingProxyType(
 
 
 def suffix_of(path: PathLike) -> str:
-    """Return the suffix of a path in lower case, with its dot; empty if it has none."""
-    return Path(path).suffix.lower()
+    """Return the suffix of a path in lower case, with its dot; empty if it has none.
+
+    Two together where a format has two: ".mjlab.npz".
+    """
+    both = "".join(Path(path).suffixes[-2:]).lower()
+    return both if both in _BY_SUFFIX else Path(path).suffix.lower()
+
+
+def with_suffix(path: PathLike, suffix: str) -> Path:
+    """Return a path with another suffix in place of all of its own."""
+    path = Path(path)
+    return path.with_name(path.name[: len(path.name) - len(suffix_of(path))] + suffix)
 
 
 def find_format(path: PathLike) -> Format | None:
@@ -332,6 +418,8 @@ _WAYS_FROM_OTHER_FORMATS = {
     ".usd": "Blender opens it and exports .glb",
     ".usdz": "Blender opens it and exports .glb",
     ".vrm": "it is a .glb by another name",
+    ".pkl": "a pickle runs code when it is opened, so it is not",
+    ".pickle": "a pickle runs code when it is opened, so it is not",
     ".xacro": "`xacro robot.xacro > robot.urdf` makes a URDF of it",
     CSV.suffix: "tables are for other programs: -o take.npz or -o take.glb keeps the motion",
 }

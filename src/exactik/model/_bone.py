@@ -46,6 +46,11 @@ class Bone:
         pre: constant rotation before the joint, (3, 3), None for the identity.
         joint: what moves.
         post: constant rotation after the joint, (3, 3), None for the identity.
+        joint_name: of the joint in the file that the bone is from; empty if it has none.
+        is_body: whether a simulator has a body for it; not for a bone that only carries one of
+            several joints of a body, nor for a link that is fixed to another.
+
+    Bones are equal if they move alike, whatever files call their joints.
     """
 
     name: str
@@ -54,6 +59,8 @@ class Bone:
     pre: Matrix | None = field(repr=False)
     joint: Joint
     post: Matrix | None = field(repr=False)
+    joint_name: str = field(default="", repr=False, compare=False)
+    is_body: bool = field(default=True, repr=False, compare=False)
 
     def __init__(
         self,
@@ -64,6 +71,8 @@ class Bone:
         pre: ArrayLike | None = None,
         joint: Joint | None = None,
         post: ArrayLike | None = None,
+        joint_name: str = "",
+        is_body: bool = True,
     ):
         """Describe a bone; see the class for units and frames. Without a joint it is rigid."""
         if not isinstance(name, str) or name == "":
@@ -84,6 +93,8 @@ class Bone:
             "pre": _check_rotation(name, "pre", pre),
             "joint": joint,
             "post": _check_rotation(name, "post", post),
+            "joint_name": joint_name,
+            "is_body": is_body,
         }
         for key, value in values.items():
             object.__setattr__(self, key, value)

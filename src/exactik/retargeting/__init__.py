@@ -1,6 +1,5 @@
 """Motions taken over by other figures and robots: `retarget` and what it is made of."""
 
-from exactik.retargeting._bends import MAX_EXTENSION, bend_at_least, limit_extension, lower_hips
 from exactik.retargeting._bodies import make_target_figure, prepare_source, prepare_target
 from exactik.retargeting._contacts import (
     Contact,
@@ -44,25 +43,34 @@ from exactik.retargeting._jumps import (
     spread_jumps,
     spread_limb_jumps,
 )
+from exactik.retargeting._quality import ALLOWED, LIMIT_TOLERANCE, ClipQuality, measure_quality
 from exactik.retargeting._result import (
     MAX_HAND_ERROR,
     MAX_SLIDE,
     Retargeting,
     TurnSteps,
 )
-from exactik.retargeting._retarget import RetargetOptions, retarget
+from exactik.retargeting._retarget import PlainRetargetOptions, RetargetOptions, retarget
 from exactik.retargeting.body import (
+    MAX_EXTENSION,
     MAX_HINGE_SPEED,
     BodyFigure,
     HingeSpeed,
     RestEnds,
     SourceBody,
+    bend_at_least,
     find_rest_ends,
     find_speed_limits,
+    find_unmirrored_limits,
     is_robot,
+    limit_extension,
+    lower_hips,
+    mirror_limits,
 )
 
 __all__ = [
+    "ALLOWED",
+    "LIMIT_TOLERANCE",
     "MAX_EXTENSION",
     "MAX_HAND_ERROR",
     "MAX_HINGE_SPEED",
@@ -75,11 +83,13 @@ __all__ = [
     "Arms",
     "BodyFigure",
     "BonePair",
+    "ClipQuality",
     "Contact",
     "ContactOptions",
     "Correspondence",
     "HingeSpeed",
     "PartsCopy",
+    "PlainRetargetOptions",
     "RestEnds",
     "RetargetOptions",
     "Retargeting",
@@ -100,6 +110,7 @@ __all__ = [
     "find_restarts",
     "find_speed_limits",
     "find_stances",
+    "find_unmirrored_limits",
     "is_robot",
     "limit_extension",
     "load_mapping",
@@ -107,7 +118,9 @@ __all__ = [
     "make_correspondence",
     "make_target_figure",
     "measure_hand_places",
+    "measure_quality",
     "measure_trunk_steps",
+    "mirror_limits",
     "place_elbows",
     "place_feet",
     "plan_foot",

@@ -16,7 +16,7 @@ from exactik.anatomy import (
     measure_standing,
 )
 from exactik.errors import ModelError
-from exactik.model import Bone, Joint, Skeleton
+from exactik.model import Joint, Skeleton
 from exactik.model.motion import (
     Motion,
     check_up_axis,
@@ -93,7 +93,7 @@ def prepare_target(
             f"the root {root.name!r} of {target.name!r} moves, but not freely; retarget needs a "
             "root that is free or fixed"
         )
-    freed = Bone(root.name, offset=root.offset, pre=root.pre, joint=Joint.free(), post=root.post)
+    freed = replace(root, joint=Joint.free())
     return target.with_bones([freed, *target.bones[1:]]), known
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from exactik.anatomy import SIDES
 from exactik.model import Skeleton
 from exactik.model.motion import Segment, mark_segments
-from exactik.retargeting._bends import lower_hips
 from exactik.retargeting._contacts import (
     Contact,
     ContactOptions,
@@ -19,7 +18,7 @@ from exactik.retargeting._contacts import (
 )
 from exactik.retargeting._foot_plan import plan_foot
 from exactik.retargeting._reach import LIMB_TURN_WEIGHT, PointPath, reach_places
-from exactik.retargeting.body import BodyFigure, SourceBody, find_limb, find_other_bones
+from exactik.retargeting.body import BodyFigure, SourceBody, find_limb, find_other_bones, lower_hips
 from exactik.spatial import nearest_rotation
 from exactik.typing import Array
 

@@ -11,7 +11,6 @@ from exactik.anatomy import SIDES
 from exactik.goals import PositionGoal
 from exactik.model import Pose
 from exactik.problem import Problem
-from exactik.retargeting._bends import limit_extension
 from exactik.retargeting.body import (
     BodyFigure,
     SourceBody,
@@ -19,6 +18,7 @@ from exactik.retargeting.body import (
     find_limb_dofs,
     find_other_bones,
     find_stretching_dofs,
+    limit_extension,
 )
 from exactik.solvers.batch import solve_batch
 from exactik.typing import Array, IntArray

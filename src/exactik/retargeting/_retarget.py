@@ -23,11 +23,11 @@ import numpy as np
 
 from exactik._arguments import require_instance
 from exactik._options import accepts_options, option
+from exactik._text import count_noun
 from exactik.anatomy import SIDES
 from exactik.errors import UsageError
 from exactik.model import Skeleton
 from exactik.model.motion import Motion
-from exactik.retargeting._bends import bend_at_least
 from exactik.retargeting._bodies import make_target_figure, prepare_source, prepare_target
 from exactik.retargeting._contacts import ContactOptions
 from exactik.retargeting._copy_orientations import compute_part_rotations, copy_orientations
@@ -41,7 +41,15 @@ from exactik.retargeting._feet import find_stances, place_feet
 from exactik.retargeting._hands import place_hands
 from exactik.retargeting._jumps import spread_limb_jumps
 from exactik.retargeting._result import Retargeting
-from exactik.retargeting.body import BodyFigure, SourceBody, find_rest_ends, leave_out
+from exactik.retargeting.body import (
+    BodyFigure,
+    SourceBody,
+    bend_at_least,
+    find_rest_ends,
+    find_unmirrored_limits,
+    leave_out,
+    mirror_limits,
+)
 from exactik.solvers import require_count
 from exactik.typing import Array
 
@@ -49,8 +57,8 @@ Progress = Callable[[int, int], object]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RetargetOptions:
-    """How a figure takes over a motion."""
+class PlainRetargetOptions:
+    """What decides how a figure takes over a motion."""
 
     mapping: BoneMapping | None = option(
         None,
@@ -85,7 +93,19 @@ class RetargetOptions:
         metavar="AXIS",
         flags="--to-up",
     )
+    mirror_limits: str | None = option(
+        None,
+        "Side whose limits hold for both, where they are not mirror images: left or right.",
+        more="A robot's file may have one side's limits copied to the other, signs and all.",
+        metavar="SIDE",
+    )
     contacts: ContactOptions | None = option(None, "What counts as standing.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetargetOptions(PlainRetargetOptions):
+    """How a figure takes over a motion."""
+
     threads: int | None = option(
         1,
         "Number of threads; one per processor if None.",
@@ -132,6 +152,9 @@ def retarget(motion: Motion, target: Skeleton, options: RetargetOptions) -> Reta
         remarks = (*remarks, f"{rest.words} at rest, which the motion leaves at once, left out")
     elif rest:
         remarks = (*remarks, f"{rest.words} at rest, which the motion leaves at once")
+    if options.mirror_limits is not None:
+        target = mirror_limits(target, options.mirror_limits)
+    remarks = (*remarks, *_tell_of_limits(target))
     free_target, target_up = prepare_target(target, given_target, options.target_up)
     figure = make_target_figure(free_target, given_target, target_up)
     correspondence = make_correspondence(
@@ -198,6 +221,18 @@ def _copy_source(
 
     bends = _find_bends(target, correspondence, rotations)
     return copy_orientations(target, correspondence.pairs, rotations, bends, places, report_frames)
+
+
+def _tell_of_limits(target: Skeleton) -> list[str]:
+    """Return a sentence on limits that are not mirror images, if there are any."""
+    pairs = find_unmirrored_limits(target)
+    if len(pairs) == 0:
+        return []
+    more = "" if len(pairs) == 1 else f", and {count_noun(len(pairs) - 1, 'more pair')}"
+    return [
+        f"limits are not mirror images: {pairs[0].words}{more}; "
+        "--mirror-limits says which side's hold for both"
+    ]
 
 
 def _find_bends(

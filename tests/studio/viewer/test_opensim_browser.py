@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.cli import load_figure, load_upright_figure, read_motion
+from exactik.cli import load_figure, read_motion
+from exactik.recordings.pipeline import read_skeleton
 from exactik.studio.viewer import MotionViewer, PoseViewer
 from tests.support.browser import chromium, close_notices, open_page, requests_elsewhere, wait_for
 from tests.support.opensim_files import make_leg
@@ -35,7 +36,7 @@ def browser() -> Iterator[Any]:
 def test_sliders_are_the_coordinates_and_what_follows_moves_with_them(
     leg: Path, browser: Any
 ) -> None:
-    skeleton = load_upright_figure(str(leg))
+    skeleton = read_skeleton(str(leg)).upright
     with PoseViewer(skeleton) as viewer:
         page = open_page(browser, viewer)
         page.wait_for_timeout(1500)

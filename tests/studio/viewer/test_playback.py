@@ -16,8 +16,9 @@ import pytest
 
 import exactik as ik
 from benchmarks.playing import connect_page, measure_memory_growth
-from exactik.cli import load_upright_figure, main, read_motion
+from exactik.cli import main, read_motion
 from exactik.lab.synthetic import simulate_performance, simulate_recording
+from exactik.recordings.pipeline import read_skeleton
 from exactik.studio.viewer import EmbeddedView, MotionViewer, PlaybackData, PosingSession
 from exactik.studio.viewer.page import viewer as page_viewer
 from exactik.studio.viewer.page.channel import SEEK_AREA
@@ -132,7 +133,7 @@ def test_play_and_pose_show_a_file_with_y_up_facing_the_same_way(tmp_path: Path)
     rest = ik.Motion(figure, np.tile(figure.neutral(), (2, 1)), 120.0, up_axis="z")
     rest.turned("YZX").save(file)
     played = PlaybackData.of(read_motion(file, None, None))
-    posed = PosingSession(load_upright_figure(file))
+    posed = PosingSession(read_skeleton(file).upright)
     shown, dragged = played.pose(0), posed.pose()
     assert played.skeleton.bone_names == posed.skeleton.bone_names
     root = shown.positions[0] - dragged.positions[0]  # the file places the root frame by frame

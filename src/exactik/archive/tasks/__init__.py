@@ -1,5 +1,6 @@
 """What workers do: a take solved, whole or in parts, or a subject calibrated; and their storage."""
 
+from exactik.archive.tasks._clip import ClipOptions, ClipTask
 from exactik.archive.tasks._join import SEAM_LIMIT, JoinTask
 from exactik.archive.tasks._keys import describe_machine, hash_facts, solver_version
 from exactik.archive.tasks._options import SEGMENT_FRAMES, TakeOptions

@@ -90,7 +90,10 @@ class JoinTask:
                 )
                 errors.append(np.concatenate(of_parts))
                 seam = max(seam, joined.seam)
-                staged += write_formats(joined.motion, folder / own, self.take.options)
+                asked = self.take.options
+                staged += write_formats(
+                    joined.motion, folder / own, asked.formats, asked.angles, asked.rotations
+                )
             staged += self._copy_reports(storage, results, folder)
             reasons = [code for result in results for code in result.facts["reasons"]]
             grades = [result.verdict or "reject" for result in results]

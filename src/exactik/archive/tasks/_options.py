@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -41,7 +41,7 @@ class TakeOptions(RecordingOptions):
 
     def __post_init__(self) -> None:
         """Check what can be checked before anything is read."""
-        object.__setattr__(self, "formats", tuple(_check_format(f) for f in self.formats))
+        object.__setattr__(self, "formats", check_formats(self.formats))
         if self.segment < 2:
             raise UsageError(f"segment is {self.segment} frames; expected 2 or more")
 
@@ -67,6 +67,11 @@ class TakeOptions(RecordingOptions):
         # A table has lists where a record has tuples.
         lists = {name: tuple(value) for name, value in changes.items() if isinstance(value, list)}
         return replace(self, **(dict(changes) | lists))
+
+
+def check_formats(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the suffixes of formats of motions; raise `UsageError` for what is none."""
+    return tuple(map(_check_format, names))
 
 
 def _check_format(name: str) -> str:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from exactik.archive.tasks._options import TakeOptions
 from exactik.archive.tasks._storage import make_name
 from exactik.model.motion import Motion
 from exactik.recordings.pipeline import write_motion
@@ -30,12 +29,26 @@ def find_gravest(grades: Iterable[str]) -> str:
     return max(grades, key=GRAVITY.index)
 
 
-def write_formats(motion: Motion, stem: Path, options: TakeOptions) -> list[Path]:
-    """Write a motion in all formats that were asked for; return the files."""
+def write_formats(
+    motion: Motion,
+    stem: Path,
+    formats: Sequence[str],
+    angles: str | None = None,
+    rotations: str | None = None,
+) -> list[Path]:
+    """Write a motion in all formats that were asked for; return the files.
+
+    Args:
+        motion: what to write.
+        stem: of the files.
+        formats: suffixes.
+        angles: columns of tables, see `write_motion`.
+        rotations: likewise.
+    """
     staged: list[Path] = []
-    for suffix in options.formats:
+    for suffix in formats:
         path = stem.with_name(f"{stem.name}{suffix}")
-        written = write_motion(motion, path, options.angles, options.rotations)
+        written = write_motion(motion, path, angles, rotations)
         staged += [file for file, _ in written if file not in staged]
     return staged
 

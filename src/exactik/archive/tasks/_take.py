@@ -1,13 +1,14 @@
-"""What a worker does with a take: read it, solve it, write it, with where it came from."""
+"""What a worker does with a file: read it, solve it, write it, with where it came from."""
 
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from exactik.archive.tasks._keys import hash_facts, solver_version
 from exactik.archive.tasks._options import TakeOptions
@@ -24,6 +25,7 @@ from exactik.archive.tasks._worker import TaskResult
 from exactik.errors import FileError
 from exactik.model.motion import Markers
 from exactik.recordings.pipeline import (
+    LoadedRecording,
     LoadedSkeleton,
     SolvedRecording,
     read_recording,
@@ -43,15 +45,23 @@ class Figure:
     sha256: str  # of the file
 
 
+class FileOptions(Protocol):
+    """What is asked of a file."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all that the result depends on, as JSON can hold it."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
-class TakeTask:
-    """A take as it is sent to a worker."""
+class FileTask(ABC):
+    """A file of which a worker makes something."""
 
     name: str  # of its outputs
-    address: str  # of the recording
-    fingerprint: str  # of the recording when it was listed; "" if unknown
+    address: str  # of the file
+    fingerprint: str  # of the file when it was listed; "" if unknown
     figure: Figure  # that moves
-    options: TakeOptions  # of the take
+    options: FileOptions
     outputs: str  # address of the place of the outputs
     # First frame and the one after the last, of a take that was cut; else None
     part: tuple[int, int] | None = None
@@ -61,45 +71,38 @@ class TakeTask:
         """Name of the outputs in their storage, without suffix."""
         return f"{TAKES if self.part is None else PARTS}/{self.name}"
 
+    @abstractmethod
+    def read(self, path: Path) -> Any:
+        """Return what is in the file."""
+
+    @abstractmethod
+    def make(self, content: Any, folder: Path) -> tuple[list[Path], TaskResult]:
+        """Write what comes of it into a folder; return files and result, or none if it is cut."""
+
+    def hash_input(self, path: Path) -> str:
+        """Return the hash of all that is read."""
+        return hash_file(path)
+
     def perform(self) -> TaskResult:
-        """Solve the take unless its result is there; see `Task`."""
+        """Make what is asked unless it is there; see `Task`."""
         storage, began = Storage(self.outputs), time.perf_counter()
         found = read_provenance(storage, self.place)
         done = self._find_unchanged(storage, found)
         if done is not None:
             return done
         with fetch_file(self.address) as path:
-            sha256 = hash_file(path)
+            sha256 = self.hash_input(path)
             key = self.make_key(sha256)
             done = find_result(storage, found, key)
             if done is not None:
                 return done
-            recording = read_recording(path, None, self.options, align=False)
-            size = path.stat().st_size
-        markers = replace(recording.markers, source=self.address)
-        if self.part is None and len(markers) > self.options.segment:
-            return TaskResult(state="cut", frames=len(markers))
-        figure = load_figure(self.outputs, self.figure)
-        solved = self._solve(markers, figure)
-        tracks = [one.track for one in solved]
+            content, size = self.read(path), path.stat().st_size
         with storage.stage() as folder:
-            staged = self._write(solved, folder)
-            result = TaskResult(
-                state="done",
-                solved=True,
-                key=key,
-                verdict=find_gravest(one.verdict.grade for one in solved),
-                frames=len(markers) if self.part is None else self.part[1] - self.part[0],
-                seconds=round(time.perf_counter() - began, 4),
-                facts=describe_solution(
-                    [trim_errors(track, self.part) for track in tracks],
-                    rate=recording.markers.rate,
-                    subjects=[one.subject for one in solved],
-                    markers=len(tracks[0].names),
-                    reasons=[reason.kind for one in solved for reason in one.verdict.reasons],
-                    files=staged,
-                ),
-            )
+            staged, result = self.make(content, folder)
+            if len(staged) == 0:
+                return result
+            seconds = round(time.perf_counter() - began, 4)
+            result = replace(result, solved=True, key=key, seconds=seconds)
             facts = self.describe(sha256, size)
             return publish_result(storage, self.place, staged, result, facts)
 
@@ -145,6 +148,39 @@ class TakeTask:
             }
         )
 
+
+@dataclass(frozen=True, kw_only=True)
+class TakeTask(FileTask):
+    """A take as it is sent to a worker; its file is a recording."""
+
+    options: TakeOptions
+
+    def read(self, path: Path) -> LoadedRecording:
+        """Return the recording."""
+        return read_recording(path, None, self.options, align=False)
+
+    def make(self, content: LoadedRecording, folder: Path) -> tuple[list[Path], TaskResult]:
+        """Solve the take and write it, unless it is too long for one worker."""
+        markers = replace(content.markers, source=self.address)
+        if self.part is None and len(markers) > self.options.segment:
+            return [], TaskResult(state="cut", frames=len(markers))
+        solved = self._solve(markers, load_figure(self.outputs, self.figure))
+        tracks, staged = [one.track for one in solved], self._write(solved, folder)
+        facts = describe_solution(
+            [trim_errors(track, self.part) for track in tracks],
+            rate=markers.rate,
+            subjects=[one.subject for one in solved],
+            markers=len(tracks[0].names),
+            reasons=[reason.kind for one in solved for reason in one.verdict.reasons],
+            files=staged,
+        )
+        return staged, TaskResult(
+            state="done",
+            verdict=find_gravest(one.verdict.grade for one in solved),
+            frames=len(markers) if self.part is None else self.part[1] - self.part[0],
+            facts=facts,
+        )
+
     def _solve(self, markers: Markers, figure: LoadedSkeleton) -> list[SolvedRecording]:
         if len(figure.skeleton.markers) == 0 and self.options.mapping is None:
             raise FileError(
@@ -167,7 +203,10 @@ class TakeTask:
         stems = name_outputs(self.name.rpartition("/")[2], [one.subject for one in solved])
         for own, one in zip(stems, solved, strict=True):
             if self.part is None:
-                staged += write_formats(one.track.motion, folder / own, self.options)
+                asked = self.options
+                staged += write_formats(
+                    one.track.motion, folder / own, asked.formats, asked.angles, asked.rotations
+                )
             else:
                 staged += write_part(one.track, folder / own, self.part)
             if self.options.report:

@@ -81,7 +81,7 @@ def inspect(
 
 def _print_human(everything: bool, as_json: bool) -> None:
     """Print what the built-in figure accepts."""
-    from exactik.cli.inspect._figure import describe_human, list_human
+    from exactik.io.inspection import describe_human, list_human
 
     if as_json:
         print_json(list_human())

@@ -1,8 +1,9 @@
-"""`exactik archive run` and `exactik archive status`."""
+"""`exactik archive run`, `exactik archive retarget` and `exactik archive status`."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +12,16 @@ import typer
 
 from exactik._options import to_arguments
 from exactik._text import count_noun
-from exactik.archive import ArchiveOptions, ArchiveResult, Progress, read_counts, solve_archive
+from exactik.archive import (
+    ArchiveOptions,
+    ArchiveResult,
+    Progress,
+    RetargetArchiveOptions,
+    RunOptions,
+    read_counts,
+    retarget_archive,
+    solve_archive,
+)
 from exactik.cli._app import (
     SOLVE,
     AsJson,
@@ -31,6 +41,15 @@ archives = typer.Typer(
     epilog="Examples:\n\nexactik archive run takes/ -o solved --skeleton human\n\n"
     "exactik archive status solved",
 )
+ArchiveFolder = Annotated[
+    Path,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FOLDER",
+        help="Folder of the archive: ledger, index, summary.",
+    ),
+]
 app.add_typer(archives, name="archive", rich_help_panel=SOLVE)
 
 
@@ -43,15 +62,7 @@ def run(
             help="Folders, patterns, files or manifests (.csv, .jsonl); paths or s3://bucket/….",
         ),
     ],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FOLDER",
-            help="Folder of the archive: ledger, index, summary.",
-        ),
-    ],
+    output: ArchiveFolder,
     options: ArchiveOptions,
     as_json: AsJson = False,
 ) -> None:
@@ -65,6 +76,42 @@ def run(
         exactik archive run takes/ -o solved --skeleton human --format glb --retry failed
         exactik archive run s3://lab/takes -o solved --skeleton subject.npz --scheduler tcp://head:8786
     """
+    _do(solve_archive, sources, output, options, as_json)
+
+
+@command(SOLVE, under=archives)
+def retarget(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE...",
+            help="Folders, patterns, files or manifests (.csv, .jsonl) of motions; paths or s3://….",
+        ),
+    ],
+    output: ArchiveFolder,
+    options: RetargetArchiveOptions,
+    as_json: AsJson = False,
+) -> None:
+    """Let another figure or robot take over all clips; again, what is missing.
+
+    Ends as `run` does. The page has the worst clips on top; kept.txt lists the files of those that
+    fulfil the conditions of --keep, which retarget nothing again when they change.
+
+    Examples:
+        exactik archive retarget motions/ --to unitree_g1 -o out --format npz,mjlab.npz
+        exactik archive retarget motions/ --to unitree_g1 -o out --keep "slide<1mm,speed<100%"
+    """
+    _do(retarget_archive, sources, output, options, as_json)
+
+
+def _do(
+    function: Callable[..., ArchiveResult],
+    sources: list[str],
+    output: Path,
+    options: RunOptions,
+    as_json: bool,
+) -> None:
+    """Run an archive with progress, say how it stands, and end the command."""
     if any(Path(source).resolve() == output.resolve() for source in sources):
         raise UsageError(f"-o is {str(output)!r}, where the takes are; expected another folder")
     with show_frames("listing") as report:
@@ -75,8 +122,7 @@ def run(
             report(state.done, state.total, description=f"{what}{failed}", speed=state.rate)
 
         try:
-            asked = replace(options, progress=show)
-            result = solve_archive(sources, output, **to_arguments(asked))
+            result = function(sources, output, **to_arguments(replace(options, progress=show)))
         except KeyboardInterrupt:
             complain("Stopped. What is done is complete; the same command goes on from here.", "")
             raise typer.Exit(130) from None
@@ -101,6 +147,8 @@ def _print_result(result: ArchiveResult, as_json: bool) -> None:
         f"This run: {result.solved} solved, {result.found} done before, {result.frames:,} "
         f"frames in {result.seconds:.1f} s ({speed:,.0f} frames/s)."
     )
+    if result.kept is not None:
+        say(f"{result.kept} of them are kept, in {result.folder / 'kept.txt'}.")
     say(f"{result.index} shows all takes; {result.summary.name} is the table.")
 
 

@@ -9,6 +9,7 @@ from exactik.io.inspection._facts import (
     describe_skeleton,
     measure_space,
 )
+from exactik.io.inspection._figure import describe_human, list_human
 from exactik.io.inspection._inspect import READABLE, inspect_file
 from exactik.io.inspection._markers import (
     describe_analog,

@@ -125,6 +125,8 @@ def skeleton_to_json(skeleton: Skeleton) -> dict[str, Any]:
             "pre": None if bone.pre is None else np.asarray(bone.pre).tolist(),
             "post": None if bone.post is None else np.asarray(bone.post).tolist(),
             "joint": _joint_to_json(bone.joint),
+            **({} if bone.joint_name == "" else {"joint_name": bone.joint_name}),
+            **({} if bone.is_body else {"is_body": False}),
         }
         for bone in skeleton.bones
     ]
@@ -194,6 +196,8 @@ def skeleton_from_json(contents: dict[str, Any], notes: Notes) -> Skeleton:
                 pre=bone["pre"],
                 joint=_joint_from_json(bone["joint"]),
                 post=bone["post"],
+                joint_name=str(bone.get("joint_name", "")),
+                is_body=bool(bone.get("is_body", True)),
             )
             for bone in value["bones"]
         ]

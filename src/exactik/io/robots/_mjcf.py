@@ -146,6 +146,7 @@ class BodyChain:
             pre=self.R_parent_joint,
             joint=joint,
             post=post,
+            is_body=name == self.body.name,
         )
         self.parent, self.p_parent_joint, self.R_parent_joint = name, -anchor, np.eye(3)
 

@@ -96,7 +96,7 @@ class RobotBuilder:
             options: the other arguments of `Bone`.
         """
         try:
-            bone = Bone(name, **options)
+            bone = Bone(name, joint_name=joint_name, **options)
         except ExactikError as error:
             raise element.error(str(error)) from error
         self.bones.append(bone)

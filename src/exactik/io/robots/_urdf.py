@@ -105,6 +105,7 @@ class UrdfJoint:
                     joint_name=self.name,
                     parent=parent,
                     joint=Joint.prismatic(axis),
+                    is_body=False,
                     **pose,
                 )
                 parent, pose = slider, {}
@@ -120,7 +121,15 @@ class UrdfJoint:
                 self.element.warn(text, code="limit-not-kept")
         else:
             joint = Joint.free() if self.type == "floating" else Joint.fixed()
-        robot.add_bone(self.element, name, joint_name=self.name, parent=parent, joint=joint, **pose)
+        robot.add_bone(
+            self.element,
+            name,
+            joint_name=self.name,
+            parent=parent,
+            joint=joint,
+            is_body=self.type != "fixed",
+            **pose,
+        )
         if self.type in ("revolute", "continuous", "prismatic"):
             speed = self._read_speed(metres if self.type == "prismatic" else 1.0)
             if 0.0 < speed < NO_LIMIT:

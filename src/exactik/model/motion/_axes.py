@@ -61,7 +61,7 @@ def turn_skeleton(skeleton: Skeleton, axes: str) -> Skeleton:
 def _turn_root(root: Bone, matrix: Array) -> Bone:
     pre = matrix if root.pre is None else matrix @ np.array(root.pre)
     offset = matrix @ np.array(root.offset)
-    return Bone(root.name, offset=offset, pre=pre, joint=root.joint, post=root.post)
+    return replace(root, offset=offset, pre=pre)
 
 
 def heading_axes(up: str | None) -> list[str]:

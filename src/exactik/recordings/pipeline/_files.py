@@ -9,6 +9,7 @@ from pathlib import Path
 
 from exactik import model as figures
 from exactik._text import join_names
+from exactik.anatomy import stand_up_skeleton
 from exactik.errors import Advice, FileError, UnknownNameError
 from exactik.io import (
     Note,
@@ -53,6 +54,11 @@ class LoadedSkeleton:
     up: str | None  # which axis is up at rest, None if nobody knows
     notes: list[str] = field(default_factory=list)  # what is to be said about it, a sentence each
     record: CalibrationRecord | None = None  # how it was fitted to a subject, if its file says so
+
+    @property
+    def upright(self) -> Skeleton:
+        """The skeleton with z up, as the scene of a viewer has it."""
+        return stand_up_skeleton(self.skeleton, self.up)
 
     @property
     def built_in(self) -> bool:
@@ -113,7 +119,7 @@ def read_skeleton(
 def _say_what_figures_there_are(name: str) -> str:
     """Return a sentence for a name that no figure has, with near misses."""
     robots = list_robots()
-    near = get_close_matches(name, [*BUILT_IN, *robots], n=2)
+    near = get_close_matches(name, BUILT_IN, n=1) or get_close_matches(name, robots, n=2)
     hint = f"did you mean {' or '.join(near)}? " if len(near) > 0 else ""
     known = " ".join(readable_suffixes("skeleton"))
     by_name = "" if len(robots) > 0 else " (names of robots: pip install robot_descriptions)"

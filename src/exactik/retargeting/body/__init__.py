@@ -1,5 +1,11 @@
 """A body measured at rest, one that moves, which dofs move a limb, and how fast."""
 
+from exactik.retargeting.body._bends import (
+    MAX_EXTENSION,
+    bend_at_least,
+    limit_extension,
+    lower_hips,
+)
 from exactik.retargeting.body._figure import BodyFigure, SourceBody, rotation_between
 from exactik.retargeting.body._limbs import (
     Limb,
@@ -10,6 +16,11 @@ from exactik.retargeting.body._limbs import (
     find_other_bones,
     find_root_dofs,
     find_stretching_dofs,
+)
+from exactik.retargeting.body._mirror import (
+    UnmirroredLimit,
+    find_unmirrored_limits,
+    mirror_limits,
 )
 from exactik.retargeting.body._rest_ends import RestEnds, find_rest_ends, leave_out
 from exactik.retargeting.body._rest_measure import make_body_figure

@@ -42,9 +42,13 @@ def is_robot(skeleton: Skeleton) -> bool:
 
 
 def find_speed_limits(skeleton: Skeleton) -> Array:
-    """Return how fast dofs may turn [rad/s], (nv,); infinite where nothing limits them."""
+    """Return how fast dofs may turn [rad/s], (nv,): as its file says, else as robots do.
+
+    Infinite where nothing limits them.
+    """
     limited = is_robot(skeleton) & skeleton.turns & ~find_root_dofs(skeleton)
-    return np.where(limited, MAX_HINGE_SPEED, np.inf)
+    usual = np.where(limited, MAX_HINGE_SPEED, np.inf)
+    return np.where(np.isfinite(skeleton.max_speed), skeleton.max_speed, usual)
 
 
 def find_hinges(skeleton: Skeleton) -> IntArray:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from exactik.model.motion import find_segments
-from exactik.retargeting import MAX_HAND_ERROR, MAX_SLIDE
+from exactik.retargeting import LIMIT_TOLERANCE, MAX_HAND_ERROR, MAX_SLIDE
 from exactik.typing import Array, BoolArray
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 MAX_SLIDE_MM, MAX_WRIST_PERCENT = 1e3 * MAX_SLIDE, 100.0 * MAX_HAND_ERROR
-LIMIT_TOLERANCE = 1e-6  # [rad or m] from a limit at which a coordinate touches it
 SLIDE, WRIST, JUMP, FAST = "slides", "wrist off", "jumps", "too fast"
 
 
