@@ -23,7 +23,7 @@ from exactik.cli._help import OLD_SPELLINGS, WITHDRAWN
 
 if _typing.TYPE_CHECKING:
     from exactik.cli._play import read_motion
-    from exactik.cli._pose import load_figure, pose
+    from exactik.cli._pose import load_figure
     from exactik.cli._tables import parse_mapping
 
 __all__ = [
@@ -45,7 +45,7 @@ __all__ = [
 
 _LATE = {
     "_play": "read_motion",
-    "_pose": "load_figure pose",
+    "_pose": "load_figure",
     "_tables": "parse_mapping",
 }
 
