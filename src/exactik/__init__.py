@@ -13,6 +13,7 @@ from exactik._version import __version__ as __version__
 from exactik.errors import ExactikError, FileError, FileWarning, UsageError
 from exactik.goals import (
     AimGoal,
+    CenterOfMassGoal,
     DirectionGoal,
     DistanceGoal,
     FrameGoal,
@@ -41,6 +42,7 @@ from exactik.solvers import (
 )
 from exactik.solvers.batch import BatchResult, solve_batch
 from exactik.solvers.control import Servo
+from exactik.solvers.loops import Loop, solve_with_loops
 
 if _typing.TYPE_CHECKING:
     from exactik.archive import solve_archive
@@ -65,6 +67,7 @@ __all__ = [
     "Auto",
     "BatchResult",
     "Bone",
+    "CenterOfMassGoal",
     "Coupling",
     "DirectionGoal",
     "DistanceGoal",
@@ -78,6 +81,7 @@ __all__ = [
     "Keyframes",
     "LevenbergMarquardt",
     "LineGoal",
+    "Loop",
     "MarkerGoal",
     "Markers",
     "Motion",
@@ -117,6 +121,7 @@ __all__ = [
     "solve",
     "solve_archive",
     "solve_batch",
+    "solve_with_loops",
     "track",
     "track_many",
     "view",

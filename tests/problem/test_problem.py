@@ -13,6 +13,7 @@ import pytest
 
 from exactik import (
     Bone,
+    CenterOfMassGoal,
     Joint,
     MarkerGoal,
     OrientationGoal,
@@ -476,7 +477,7 @@ def test_goals_of_every_kind_are_what_they_say():
 
     kinds = {n for n in exactik.__all__ if n.endswith("Goal")} - {"Goal", "FrameGoal"}
     goals = goals_of_every_kind(FIGURE, FIGURE.neutral())
-    goals += goals_between_bodies("ball", "pair")
+    goals += [*goals_between_bodies("ball", "pair"), CenterOfMassGoal((0, 0, 0))]
     assert {type(g).__name__ for g in goals} == kinds | {"Range"}
 
 

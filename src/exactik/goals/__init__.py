@@ -1,5 +1,6 @@
 """Goals: what a pose is asked to do."""
 
+from exactik.goals._balance import CenterOfMassGoal
 from exactik.goals._coordinates import PostureGoal, SoftLimitGoal
 from exactik.goals._custom import FrameGoal
 from exactik.goals._direction import AimGoal, DirectionGoal
@@ -27,6 +28,7 @@ from exactik.goals._retarget import (
 __all__ = [
     "DEFAULT_POSITION_TOLERANCE",
     "AimGoal",
+    "CenterOfMassGoal",
     "CoordinateTerm",
     "DirectionGoal",
     "DistanceGoal",

@@ -55,6 +55,8 @@ class Term(NamedTuple):
         rotation: target of LOG in the world, (3, 3).
         relative_to: bone in whose axes the target and the rows are; WORLD for the world as a body,
             None where there is only one. POSITION then has its rows in the axes `rotation` there.
+        members: bone, point of it [m] and share of each point whose weighted sum takes the place of
+            the bone's point; `bone` is "" then. Shares add up to 1, or to 0 for a difference.
     """
 
     kind: int
@@ -64,11 +66,19 @@ class Term(NamedTuple):
     target: Array = _ZERO
     rotation: Array = _EYE
     relative_to: str | None = None
+    members: tuple[tuple[str, Array, float], ...] = ()
+
+    @property
+    def bodies(self) -> set[tuple[str, str | None]]:
+        """Names of its bones, each with that which it is measured in; None for the world."""
+        if len(self.members) > 0:
+            return {(bone, None) for bone, _, _ in self.members}
+        return {(self.bone, self.relative_to or None)}
 
     @property
     def is_place(self) -> bool:
         """Whether it asks that a point of the bone be at a place of the world."""
-        return self.kind == POSITION and self.relative_to is None
+        return self.kind == POSITION and self.relative_to is None and self.bone != ""
 
 
 class CoordinateTerm(NamedTuple):

@@ -16,6 +16,7 @@ from exactik.goals._pairs import pack_pairs
 from exactik.kernels.calculus.workspace import Goals
 from exactik.kernels.goals import clouds as cloud
 from exactik.kernels.goals import terms as kinds
+from exactik.kernels.goals.centroids import Centroids
 from exactik.kernels.goals.clouds import Clouds
 from exactik.kernels.goals.coordinates import CoordinateGoals
 from exactik.kernels.goals.terms import Terms
@@ -90,16 +91,18 @@ class PackedGoals:
     @cached_property
     def is_place(self) -> Array:
         """1 for terms whose target is a place, which is stored relative to the origin, (n, 1)."""
-        return find_places(self.arrays.terms.kind, self.arrays.terms.other).astype(float)[:, None]
+        arrays = self.arrays
+        return find_places(arrays.terms, arrays.centroids).astype(float)[:, None]
 
     @cached_property
     def origin_terms(self) -> IntArray:
         """The terms that `choose_origin` chooses among."""
-        return find_origin_terms(self.arrays.terms.kind, self.arrays.terms.other)
+        places = find_places(self.arrays.terms, self.arrays.centroids)
+        return find_origin_terms(self.arrays.terms.kind, places)
 
     @property
     def has_pairs(self) -> bool:
-        """Whether some terms are between two bodies."""
+        """Whether some terms are on several bodies."""
         return len(self.arrays.pair_terms) > 0
 
     @cached_property
@@ -178,14 +181,17 @@ def pack_goals(
         )
     coupled = weight is not None or any(entry.couples for entry in entries)
     terms = [term for entry in entries for term in entry.terms]
-    kind = np.array([term.kind for term in terms], np.uint32)
-    other = _find_others(skeleton, terms)
     targets = np.array([term.target for term in terms]).reshape(-1, 3)
-    origin = choose_origin(find_origin_terms(kind, other), targets)
-    packed = _pack_terms(skeleton, entries, origin, pool=not coupled)
+    packed, centroids = _pack_terms(skeleton, entries), _pack_centroids(skeleton, terms)
+    places = find_places(packed, centroids)
+    origin = choose_origin(find_origin_terms(packed.kind, places), targets)
+    packed.target[places] -= origin
+    if not coupled:
+        _mark_cloud(packed)
     slot, clouds = _pool_terms(skeleton, packed)
-    pair_terms, meeting, pattern, columns = pack_pairs(skeleton.tree, packed)
-    is_single = (packed.in_cloud == 0) & (packed.other == NONE)
+    pair_terms, meeting, pattern, columns = pack_pairs(skeleton.tree, packed, centroids)
+    is_single = packed.in_cloud == 0
+    is_single[pair_terms] = False
     return PackedGoals(
         arrays=Goals(
             origin=origin,
@@ -193,6 +199,7 @@ def pack_goals(
             terms=packed,
             single_terms=np.flatnonzero(is_single).astype(np.uint32),
             pair_terms=pair_terms,
+            centroids=centroids,
             meeting=meeting,
             pattern=pattern,
             columns=columns,
@@ -235,14 +242,14 @@ def _number_name(name: str, taken: dict[str, slice]) -> str:
     return unused
 
 
-def find_places(kind: IndexArray, other: IndexArray) -> BoolArray:
+def find_places(terms: Terms, centroids: Centroids) -> BoolArray:
     """Return the terms whose targets are places in the world, (n,)."""
-    return ((kind == kinds.POSITION) | (kind == kinds.AIM)) & (other == NONE)
+    in_world = (terms.other == NONE) & (centroids.total != 0.0)
+    return in_world & np.isin(terms.kind, (kinds.POSITION, kinds.AIM, kinds.LEVEL))
 
 
-def find_origin_terms(kind: IndexArray, other: IndexArray) -> IntArray:
-    """Return the terms whose targets are places to keep digits of: positions, else aims."""
-    places = find_places(kind, other)
+def find_origin_terms(kind: IndexArray, places: BoolArray) -> IntArray:
+    """Return the terms whose targets are places to keep digits of: positions, else others."""
     positions = np.flatnonzero(places & (kind == kinds.POSITION))
     return positions if len(positions) > 0 else np.flatnonzero(places)
 
@@ -275,7 +282,23 @@ def choose_origin(terms: IntArray, target: Array) -> Array:
     return 0.5 * (ordered[..., (len(some) - 1) // 2, :] + ordered[..., len(some) // 2, :])
 
 
-def _pack_terms(skeleton: Skeleton, entries: list[_Entry], origin: Array, pool: bool) -> Terms:
+def _pack_centroids(skeleton: Skeleton, terms: list[Term]) -> Centroids:
+    """Return the members of terms on sums of points; shares of others add up to 1."""
+    counts = [len(term.members) for term in terms]
+    members = [member for term in terms for member in term.members]
+    totals = [sum(share for _, _, share in term.members) for term in terms]
+    totals = [round(total, 9) if n > 0 else 1.0 for total, n in zip(totals, counts, strict=True)]
+    return Centroids(
+        first=np.concatenate([[0], np.cumsum(counts)]).astype(np.uint32),
+        frame=np.array([skeleton.bone_index(bone) + 1 for bone, _, _ in members], np.uint32),
+        point=np.array([point for _, point, _ in members], float).reshape(-1, 3),
+        share=np.array([share for _, _, share in members], float),
+        total=np.array(totals, float),
+    )
+
+
+def _pack_terms(skeleton: Skeleton, entries: list[_Entry]) -> Terms:
+    """Return all terms, those of no cloud, with targets in the world."""
     terms = [term for entry in entries for term in entry.terms]
     rows = [entry.rows.start + 3 * i for entry in entries for i in range(len(entry.terms))]
     weights = [
@@ -284,26 +307,27 @@ def _pack_terms(skeleton: Skeleton, entries: list[_Entry], origin: Array, pool: 
         for i in range(len(entry.terms))
     ]
     count = len(terms)
-    kind = np.array([t.kind for t in terms], np.uint32)
-    other = _find_others(skeleton, terms)
-    is_place = find_places(kind, other)
-    packed = Terms(
-        kind=kind,
-        frame=np.array([skeleton.bone_index(t.bone) + 1 for t in terms], np.uint32),
-        other=other,
+    frames = [NONE if len(t.members) > 0 else skeleton.bone_index(t.bone) + 1 for t in terms]
+    return Terms(
+        kind=np.array([t.kind for t in terms], np.uint32),
+        frame=np.array(frames, np.uint32),
+        other=_find_others(skeleton, terms),
         point=np.array([t.point for t in terms]).reshape(count, 3),
         axis=np.array([t.axis for t in terms]).reshape(count, 3),
-        target=np.array([t.target for t in terms]).reshape(count, 3) - is_place[:, None] * origin,
+        target=np.array([t.target for t in terms], float).reshape(count, 3),
         rotation=np.array([t.rotation for t in terms]).reshape(count, 3, 3),
         weight=np.array(weights).reshape(count, 3, 3),
         in_cloud=np.zeros(count, np.uint32),
         row=np.array(rows, np.uint32),
     )
-    if pool:
-        isotropic = (packed.weight == packed.weight[:, :1, :1] * np.eye(3)).all(axis=(1, 2))
-        point_like = (kind == kinds.POSITION) | (kind == kinds.DIRECTION)
-        packed.in_cloud[isotropic & point_like & (other == NONE)] = 1
-    return packed
+
+
+def _mark_cloud(terms: Terms) -> None:
+    """Mark the terms that their bones' clouds can take."""
+    isotropic = (terms.weight == terms.weight[:, :1, :1] * np.eye(3)).all(axis=(1, 2))
+    point_like = (terms.kind == kinds.POSITION) | (terms.kind == kinds.DIRECTION)
+    on_one_body = (terms.other == NONE) & (terms.frame != NONE)
+    terms.in_cloud[isotropic & point_like & on_one_body] = 1
 
 
 def _pool_terms(skeleton: Skeleton, terms: Terms) -> tuple[NDArray[np.uint32], Clouds]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 
+from exactik.kernels.goals.centroids import Centroids
 from exactik.kernels.goals.terms import Terms
 from exactik.kernels.linear.elimination import (
     find_columns,
@@ -17,17 +20,25 @@ from exactik.typing import IndexArray, IntArray
 
 
 def pack_pairs(
-    tree: Tree, terms: Terms
+    tree: Tree, terms: Terms, centroids: Centroids
 ) -> tuple[IndexArray, IndexArray, AncestorPattern, IndexArray]:
     """Return `pair_terms`, `meeting`, `pattern` and `columns` of `Goals`."""
-    pairs = np.flatnonzero(terms.other != NONE).astype(np.uint32)
+    on_sums = terms.frame == NONE
+    pairs = np.flatnonzero((terms.other != NONE) | on_sums).astype(np.uint32)
     if len(pairs) == 0:
         return pairs, np.zeros(0, np.uint32), tree_pattern(tree), np.zeros((0, 0), np.uint32)
-    meeting, branches = np.zeros(len(terms.kind), np.uint32), {}
-    for m in pairs:
+    meeting = np.zeros(len(terms.kind), np.uint32)
+    branches: dict[Hashable, tuple[IntArray, IntArray]] = {}
+    for m in np.flatnonzero(on_sums):
+        members = centroids.frame[int(centroids.first[m]) : int(centroids.first[m + 1])]
+        moving = [find_moving_dofs(tree, int(k), 0) for k in members]
+        dofs = np.unique(np.concatenate([np.zeros(0, np.int64), *moving]))
+        branches[dofs.tobytes()] = dofs, dofs
+    for m in np.flatnonzero(terms.other != NONE):
         A, B = int(terms.frame[m]), int(terms.other[m])
         meeting[m] = find_meeting_frame(tree, A, B)
-        branches[A, B] = tuple(find_moving_dofs(tree, k, int(meeting[m])) for k in (A, B))
+        above = int(meeting[m])
+        branches[A, B] = find_moving_dofs(tree, A, above), find_moving_dofs(tree, B, above)
     pattern = make_elimination_pattern(tree, branches.values())
     return pairs, meeting, pattern, find_columns(tree, pattern)
 

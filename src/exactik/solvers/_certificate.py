@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.kernels.descent.saddles import NEAR_LIMIT
-from exactik.kernels.goals.terms import DISTANCE, POSITION
+from exactik.kernels.goals.terms import DISTANCE, LEVEL, POSITION
+from exactik.kernels.tree.packed import NONE
 from exactik.problem import Problem
 from exactik.solvers._critical_cone import ConeAnswer, find_descent_in_cone
 from exactik.solvers._view import Iterate, View
@@ -152,16 +153,22 @@ def measure_levers(problem: Problem) -> tuple[float, float]:
             length = max(length, float(np.linalg.norm(places[k] - places[parent])))
         reach[k] = length + (reach[parent] if parent >= 0 else 0.0)
     terms = packed.arrays.terms
+    members = packed.arrays.centroids
+    points = [
+        *zip(terms.frame, terms.point, strict=True),
+        *zip(members.frame, members.point, strict=True),
+    ]
     ends = [
         reach[int(frame) - 1] + float(np.linalg.norm(point))
-        for frame, point in zip(terms.frame, terms.point, strict=True)
+        for frame, point in points
+        if frame != NONE
     ]
     ends += [
         reach[int(terms.other[m]) - 1] + float(np.linalg.norm(terms.target[m]))
         for m in packed.arrays.pair_terms
-        if terms.other[m] != 0
+        if terms.other[m] not in (0, NONE)
     ]
-    only_places = bool(((terms.kind == POSITION) | (terms.kind == DISTANCE)).all())
+    only_places = bool(np.isin(terms.kind, (POSITION, DISTANCE, LEVEL)).all())
     only_places &= len(packed.custom) == 0
     only_places &= 3 * len(terms.kind) == packed.size and bool(skeleton.turns.all())
     weight = max(float(np.abs(block).max(initial=0.0)) for block in packed.weights)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from exactik.kernels.calculus.goal_errors import compute_term_errors
-from exactik.kernels.goals.terms import DISTANCE, LOG, POSITION, violation_of_miss
+from exactik.kernels.goals.terms import DISTANCE, LEVEL, LOG, POSITION, violation_of_miss
 from exactik.problem import Problem
 from exactik.typing import Array
 
@@ -82,9 +82,11 @@ def _project_term_errors(problem: Problem, residual: Array) -> Array:
     terms = problem.packed.arrays.terms
     rows = terms.row.astype(np.int64)[:, None] + np.arange(3)
     norms = np.linalg.norm(residual[rows], axis=1)
+    for m in np.flatnonzero(terms.kind == LEVEL):
+        norms[m] = violation_of_miss(1.0, float(np.linalg.norm(terms.axis[m])), norms[m])
     distant = np.flatnonzero(terms.kind == DISTANCE)
     norms[distant] = [
         violation_of_miss(terms.axis[m, 1], terms.axis[m, 2], norms[m]) for m in distant
     ]
-    plain = (terms.kind == POSITION) | (terms.kind == LOG) | (terms.kind == DISTANCE)
+    plain = np.isin(terms.kind, (POSITION, LOG, DISTANCE, LEVEL))
     return np.where(plain, norms, 2.0 * np.arcsin(np.minimum(0.5 * norms, 1.0)))

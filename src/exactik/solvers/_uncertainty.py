@@ -30,8 +30,8 @@ import numpy as np
 
 from exactik.errors import CoordinateError
 from exactik.kernels.calculus import dense
-from exactik.kernels.calculus.workspace import SLOPE, Workspace, update_kinematics
-from exactik.kernels.goals import pairs
+from exactik.kernels.calculus.workspace import SLOPE, Goals, Workspace, update_kinematics
+from exactik.kernels.goals import centroids, pairs
 from exactik.kernels.goals import terms as term
 from exactik.problem import Problem
 from exactik.solvers._certificate import (
@@ -174,12 +174,10 @@ def _compute_target_derivatives(problem: Problem, q: Array) -> dict[str, Array]:
             first, mixed = _differentiate_term_by_target(problem, m, force[rows].copy())
             L = np.zeros((6, problem.skeleton.nv))
             slope = work.joint_dofs[SLOPE]
-            bodies = [(int(arrays.terms.frame[m]), -np.eye(6))]
-            if pairs.is_pair(arrays.terms, m):
-                bodies.append((int(arrays.terms.other[m]), np.eye(6)))
-            for frame, motion in bodies:
+            for frame, point, share in _list_moving_points(arrays, m, work):
+                motion = -share * np.eye(6)
                 dense.write_jacobian_rows(
-                    tree, arrays.free, slope, work.S, frame, work.e, motion, 0, L
+                    tree, arrays.free, slope, work.S, frame, point, motion, 0, L
                 )
             by_term.append(-J.T @ W[:, rows] @ first + L.T @ mixed)
         if len(by_term) > 0:
@@ -187,9 +185,26 @@ def _compute_target_derivatives(problem: Problem, q: Array) -> dict[str, Array]:
     return derivatives
 
 
+def _list_moving_points(arrays: Goals, m: int, work: Workspace) -> list[tuple[int, Array, float]]:
+    """Return frame, point and share of all whose motions add up to that of term m."""
+    terms, members = arrays.terms, arrays.centroids
+    if centroids.is_centroid(terms, m):
+        own = range(int(members.first[m]), int(members.first[m + 1]))
+        places = [np.array(centroids.locate_member(members, k, work)) for k in own]
+        frames = [int(members.frame[k]) for k in own]
+        return list(zip(frames, places, [float(members.share[k]) for k in own], strict=True))
+    points = [(int(terms.frame[m]), work.e, 1.0)]
+    if pairs.is_pair(terms, m):
+        points.append((int(terms.other[m]), work.e, -1.0))
+    return points
+
+
 def _differentiate_term_by_target(problem: Problem, m: int, force: Array) -> tuple[Array, Array]:
     """Return ∂r/∂τ, (3, 3), and Wr·∂²r/∂ξ∂τ, (6, 3), of term m; its point is left in work.e."""
     terms, work = problem.packed.arrays.terms, problem.workspace
+    if centroids.is_centroid(terms, m):
+        centroids.differentiate_centroid(terms, problem.packed.arrays.centroids, m, force, work)
+        return -work.D[:, 3:], -work.X[:, 3:]
     if pairs.is_pair(terms, m):
         placed, other = pairs.place_in_world(terms, m, work), work.R[int(terms.other[m])]
         axes = work.pair_axes[m]

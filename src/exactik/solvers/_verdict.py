@@ -82,7 +82,7 @@ def make_verdict(result: Result) -> Verdict:
             "stationary",
             f"converged, {short}, but whether to a minimum or a saddle is not certain{searched}",
         )
-    limits = _describe_limits(result)
+    limits = describe_limits(result)
     if limits != "":
         return Verdict(
             "at-limits", f"converged, but {short}: {limits}, which stops it here{searched}"
@@ -180,7 +180,7 @@ def _describe_immovable(result: Result) -> str | None:
     """
     problem = result.problem
     bodies = {
-        name: {(term.bone, term.relative_to or None) for term in goal.terms(problem.skeleton)}
+        name: {pair for term in goal.terms(problem.skeleton) for pair in term.bodies}
         for name, goal in zip(problem.rows, problem.goals, strict=True)
     }
     for part in problem.packed.error_parts:
@@ -198,7 +198,7 @@ def _holds(rows: slice, part: GoalPart) -> bool:
     return rows.start <= part.rows.start and part.rows.stop <= rows.stop
 
 
-def _describe_limits(result: Result) -> str:
+def describe_limits(result: Result) -> str:
     """Return which limits are pushed against, hardest first, or nothing."""
     problem, place = result.problem, View(result.problem).at(result.q)
     relative = np.abs(place.gradient) / np.maximum(place.scale, 1e-150)

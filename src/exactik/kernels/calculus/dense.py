@@ -16,6 +16,13 @@ from exactik.kernels.calculus import sweeps
 from exactik.kernels.calculus.evaluate import sweep_driven_tree
 from exactik.kernels.calculus.pair_rows import write_pair_rows
 from exactik.kernels.calculus.workspace import SLOPE, update_kinematics
+from exactik.kernels.goals.centroids import (
+    add_member_sums,
+    differentiate_centroid,
+    is_centroid,
+    locate_member,
+    write_centroid_residual,
+)
 from exactik.kernels.goals.coordinates import add_coordinate_curvature, write_coordinate_rows
 from exactik.kernels.goals.pairs import (
     add_pair_sums,
@@ -69,7 +76,9 @@ def write_residual_and_jacobian(tree, goals, q, work, r, J):
     for m in range(goals.terms.kind.shape[0]):
         row, frame = np.int64(goals.terms.row[m]), np.int64(goals.terms.frame[m])
         slope, D = work.joint_dofs[SLOPE], work.D
-        if is_pair(goals.terms, m):
+        if is_centroid(goals.terms, m):
+            write_centroid_jacobian(tree, goals, m, slope, row, work, J)
+        elif is_pair(goals.terms, m):
             terms = place_in_world(goals.terms, m, work)
             local_residual(terms, m, work.R, work.p, work.no_shift, work.e, work.r)
             local_derivatives(terms, m, work.R, work.no_shift, work.e, work.r, work.f, D, work.X)
@@ -80,7 +89,7 @@ def write_residual_and_jacobian(tree, goals, q, work, r, J):
                     D[i, j] = -D[i, j]
             frame = np.int64(goals.terms.other[m])
             write_jacobian_rows(tree, goals.free, slope, work.S, frame, work.e, D, row, J)
-            write_term_residual(goals.terms, m, work)
+            write_term_residual(goals, m, work)
         else:
             local_residual(goals.terms, m, work.R, work.p, work.shift, work.e, work.r)
             local_derivatives(goals.terms, m, work.R, work.shift, work.e, work.r, work.f, D, work.X)
@@ -88,6 +97,24 @@ def write_residual_and_jacobian(tree, goals, q, work, r, J):
         for i in range(3):
             r[row + i] = work.r[i]
     write_coordinate_rows(tree, goals.coordinates, q, goals.free, r, J, work.D, work.X)
+
+
+@jit
+def write_centroid_jacobian(tree, goals, m, slope, row, work, J):
+    """Write J for the rows of a term on a sum of points, and its residual to work.r."""
+    D, centroids = work.D, goals.centroids
+    differentiate_centroid(goals.terms, centroids, m, work.f, work)
+    for k in range(np.int64(centroids.first[m]), np.int64(centroids.first[m + 1])):
+        work.e[0], work.e[1], work.e[2] = locate_member(centroids, k, work)
+        for i in range(3):
+            for j in range(3):  # the columns ω, which are 0, take those of δ for this member
+                D[i, j] = centroids.share[k] * D[i, 3 + j]
+        for i in range(3):
+            for j in range(3):
+                work.X[i, j], work.X[i, 3 + j] = 0.0, D[i, j]
+        frame = np.int64(centroids.frame[k])
+        write_jacobian_rows(tree, goals.free, slope, work.S, frame, work.e, work.X[:3], row, J)
+    write_centroid_residual(goals.terms, centroids, m, work)
 
 
 @jit
@@ -101,7 +128,18 @@ def begin_residual_curvature(goals, force, work):
     f, D = work.f, work.D
     for m in range(goals.terms.kind.shape[0]):
         row, frame = np.int64(goals.terms.row[m]), np.int64(goals.terms.frame[m])
-        if is_pair(goals.terms, m):
+        if is_centroid(goals.terms, m):
+            for i in range(3):
+                f[i] = force[row + i]
+            differentiate_centroid(goals.terms, goals.centroids, m, f, work)
+            fx = -(D[0, 3] * f[0] + D[1, 3] * f[1] + D[2, 3] * f[2])
+            fy = -(D[0, 4] * f[0] + D[1, 4] * f[1] + D[2, 4] * f[2])
+            fz = -(D[0, 5] * f[0] + D[1, 5] * f[1] + D[2, 5] * f[2])
+            add_member_sums(goals.centroids, m, EXACT, fx, fy, fz, work)
+            for i in range(3):
+                for j in range(3):
+                    work.pair_weight[m, i, j] = work.X[3 + i, 3 + j]
+        elif is_pair(goals.terms, m):
             terms = place_in_world(goals.terms, m, work)
             local_residual(terms, m, work.R, work.p, work.no_shift, work.e, work.r)
             Q = work.pair_axes

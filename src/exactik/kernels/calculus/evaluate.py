@@ -19,6 +19,7 @@ from exactik.kernels.calculus.workspace import (
     SLOPE,
     update_kinematics,
 )
+from exactik.kernels.goals.centroids import add_centroid_term, is_centroid
 from exactik.kernels.goals.clouds import add_clouds
 from exactik.kernels.goals.coordinates import add_coordinates
 from exactik.kernels.goals.pairs import add_pair_sums, is_kept, place_in_world
@@ -82,13 +83,16 @@ def add_goals(goals, order, work):
 
 @jit
 def add_pair_terms(goals, order, work):
-    """Return the cost of the terms between two bodies; add their sums to both, by `goals.pairs`."""
+    """Return the cost of the terms on several bodies; add their sums to all of these."""
     cost, sums = 0.0, work.pair_sums
     width = WRENCH_SIZE if order == GRADIENT else SUMS_SIZE
     for n in range(goals.pair_terms.shape[0]):
         m = np.int64(goals.pair_terms[n])
         for c in range(width if order > VALUE else 0):
             sums[m, c] = 0.0
+        if is_centroid(goals.terms, m):
+            cost += add_centroid_term(goals.terms, goals.centroids, m, order, work)
+            continue
         if is_kept(goals.terms, m, work):
             continue
         terms = place_in_world(goals.terms, m, work)

@@ -2,7 +2,7 @@
 
 POSITION    |r|
 LOG         |r|, the angle
-DISTANCE    by how much it is violated
+DISTANCE, LEVEL   by how much it is violated
 DIRECTION   the angle between the two unit vectors, 2 asin(|r|/2); so for AIM
 """
 
@@ -13,7 +13,14 @@ import math
 from exactik.compile import jit, jit_forceinline
 from exactik.kernels.calculus.workspace import update_kinematics_noinline
 from exactik.kernels.goals.pairs import write_term_residual
-from exactik.kernels.goals.terms import DISTANCE, LOG, POSITION, violation_of_miss
+from exactik.kernels.goals.terms import (
+    DISTANCE,
+    LEVEL,
+    LOG,
+    POSITION,
+    split_normal,
+    violation_of_miss,
+)
 
 
 @jit_forceinline
@@ -25,6 +32,9 @@ def compute_term_error(terms, m, r):
     norm = math.sqrt(norm)
     if kind == DISTANCE:
         return violation_of_miss(terms.axis[m, 1], terms.axis[m, 2], norm)
+    if kind == LEVEL:
+        _, _, _, band = split_normal(terms, m)
+        return violation_of_miss(1.0, band, norm)
     if kind == POSITION or kind == LOG:
         return norm
     return 2.0 * math.asin(min(0.5 * norm, 1.0))
@@ -35,7 +45,7 @@ def compute_term_errors(tree, goals, q, errors, work):
     """Write the error of every term at q (nq,) to `errors` (n,) [m or rad]."""
     update_kinematics_noinline(tree, goals, q, work)
     for m in range(goals.terms.kind.shape[0]):
-        write_term_residual(goals.terms, m, work)
+        write_term_residual(goals, m, work)
         errors[m] = compute_term_error(goals.terms, m, work.r)
 
 

@@ -9,6 +9,8 @@ sums of subtrees have already, and
 since K = 𝓗_AB = −Mᵀ. For dofs above both this cancels what the subtrees gave; so it does for the
 branch of B, with −w for w, hence Mᵀ for M, against the dofs above both.
 
+A term on a sum of points c adds J_cᵀ(∇²h)J_c, J_c from one sum over subtrees (`goals.centroids`).
+
 Rows then no longer follow the tree but the elimination tree of tree and pairs, `Goals.pattern`: the
 same kind of rows, with other parents and levels. `Goals.columns` says where each entry goes.
 """
@@ -20,12 +22,14 @@ import numpy as np
 from exactik.compile import jit, jit_forceinline
 from exactik.kernels.calculus.sweeps import momentum_columns, six_entries
 from exactik.kernels.calculus.workspace import SLOPE
-from exactik.kernels.goals.sums import WRENCH_SIZE
+from exactik.kernels.goals.centroids import is_centroid, locate_member
+from exactik.kernels.goals.sums import WRENCH_SIZE, clear_sums, sum_subtrees
 from exactik.kernels.linear.articulated import multiply_rows
 from exactik.kernels.linear.six_vectors import dot, load
 from exactik.kernels.linear.vec8 import scale_vec8
 from exactik.kernels.tree.couplings import SOURCE
 from exactik.kernels.tree.packed import NONE
+from exactik.spatial import cross
 
 
 @jit
@@ -39,6 +43,9 @@ def write_pair_rows(tree, goals, order, work):
             H[i, np.int64(goals.columns[i, a])] = work.H[i, a]
     for n in range(goals.pair_terms.shape[0]):
         m = np.int64(goals.pair_terms[n])
+        if is_centroid(goals.terms, m):
+            add_centroid_rows(tree, goals, m, work)
+            continue
         if not has_sums(work.pair_sums, m):  # a one-sided distance that is kept
             continue
         A, B = np.int64(goals.terms.frame[m]), np.int64(goals.terms.other[m])
@@ -47,6 +54,48 @@ def write_pair_rows(tree, goals, order, work):
         for c in range(WRENCH_SIZE):
             work.pair_sums[m, c] = -work.pair_sums[m, c]
         subtract_branch(tree, goals, m, B, meeting, meeting, order, work)
+
+
+@jit
+def add_centroid_rows(tree, goals, m, work):
+    """Add J_cᵀ(∇²h)J_c of term m; the sums of the frames and work.P are written over."""
+    sums, S, J, B = work.sums, work.S, work.P, work.pair_weight
+    centroids, slope, sources = goals.centroids, work.joint_dofs[SLOPE], tree.joint_dofs[SOURCE]
+    clear_sums(sums, 4)
+    for k in range(np.int64(centroids.first[m]), np.int64(centroids.first[m + 1])):
+        frame, share = np.int64(centroids.frame[k]), centroids.share[k]
+        x, y, z = locate_member(centroids, k, work)
+        sums[frame, 0] += share * x
+        sums[frame, 1] += share * y
+        sums[frame, 2] += share * z
+        sums[frame, 3] += share
+    sum_subtrees(tree, sums, 4)
+    for i in range(J.shape[0]):
+        for c in range(3):
+            J[i, c] = 0.0
+    for k in range(1, tree.parent.shape[0]):
+        for i in range(np.int64(tree.joint_v[k]), np.int64(tree.joint_v[k + 1])):
+            if sources[i] == NONE:
+                continue
+            dof = np.int64(sources[i])
+            scale = goals.free[dof] * (slope[i] if tree.driven.shape[0] > 0 else 1.0)
+            x, y, z = cross(S[i, 0], S[i, 1], S[i, 2], sums[k, 0], sums[k, 1], sums[k, 2])
+            J[dof, 0] += scale * (x + sums[k, 3] * S[i, 3])
+            J[dof, 1] += scale * (y + sums[k, 3] * S[i, 4])
+            J[dof, 2] += scale * (z + sums[k, 3] * S[i, 5])
+    levels, H = goals.pattern.dof_level, work.pair_H
+    for i in range(J.shape[0]):
+        x, y, z = J[i, 0], J[i, 1], J[i, 2]
+        if x == 0.0 and y == 0.0 and z == 0.0:
+            continue
+        a = B[m, 0, 0] * x + B[m, 0, 1] * y + B[m, 0, 2] * z
+        b = B[m, 1, 0] * x + B[m, 1, 1] * y + B[m, 1, 2] * z
+        c = B[m, 2, 0] * x + B[m, 2, 1] * y + B[m, 2, 2] * z
+        for j in range(i):
+            value = J[j, 0] * a + J[j, 1] * b + J[j, 2] * c
+            if value != 0.0:
+                add_entry(levels, i, j, value, H)
+        H[i, np.int64(levels[i])] += x * a + y * b + z * c
 
 
 @jit_forceinline

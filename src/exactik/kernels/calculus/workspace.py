@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.compile import jit, jit_forceinline
+from exactik.kernels.goals.centroids import Centroids
 from exactik.kernels.goals.clouds import Clouds
 from exactik.kernels.goals.coordinates import CoordinateGoals
 from exactik.kernels.goals.sums import SUMS_SIZE
@@ -29,7 +30,8 @@ class Goals(NamedTuple):
     free: Array  #                (nv,) 0 for a locked dof, else 1
     terms: Terms  #               goals on bones
     single_terms: IndexArray  #   the terms in the world that are in no cloud
-    pair_terms: IndexArray  #     the terms between two bodies, see `pairs`
+    pair_terms: IndexArray  #     the terms on several bodies, see `pairs` and `centroids`
+    centroids: Centroids
     meeting: IndexArray  #        (n,) of these: the nearest frame that both bodies hang on
     pattern: AncestorPattern  #   rows of H: those of the tree, or longer ones where pairs couple
     columns: IndexArray  #        (nv, tree's width) with pairs: level in it of entries of the tree
@@ -65,7 +67,7 @@ class Workspace(NamedTuple):
     no_shift: Array  #    (3,) zeros
     pair_target: Array  # (n, 3) of terms between two bodies: target, rotation, weight and axes of
     pair_turn: Array  #   (n, 3, 3) the rows in the world, see `pairs`; 0 rows without such terms
-    pair_weight: Array  # (n, 3, 3)
+    pair_weight: Array  # (n, 3, 3) of terms on a sum of points: its own curvature
     pair_axes: Array  #   (n, 3, 3)
     pair_sums: Array  #   (n, 27) their wrench and 6×6, as in `sums`
     pair_H: Array  #      (nv, width) curvature by the rows of `Goals.pattern`

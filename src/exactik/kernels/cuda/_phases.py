@@ -71,6 +71,7 @@ def bind_goals(goals, own, terms, coordinates):
         terms=terms,
         single_terms=goals.single_terms,
         pair_terms=goals.pair_terms,
+        centroids=goals.centroids,
         meeting=goals.meeting,
         pattern=goals.pattern,
         columns=goals.columns,

@@ -23,6 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from exactik.compile import jit, jit_forceinline
+from exactik.kernels.goals.centroids import is_centroid, write_centroid_residual
 from exactik.kernels.goals.sums import SUMS_SIZE, WRENCH_SIZE
 from exactik.kernels.goals.terms import (
     DIRECTION,
@@ -55,18 +56,18 @@ def place_in_world(terms, m, work):
         if kind != DIRECTION and kind != LOG:
             target[m, i] += p[B, i]
         for j in range(3):
-            total = 0.0
-            for c in range(3):
-                total += R[B, i, c] * terms.rotation[m, c, j]
-            rotation[m, i, j] = total
-            Q[m, i, j] = total if kind == POSITION else R[B, i, j]
-    for i in range(3):
-        for j in range(3):
-            total = 0.0
-            for a in range(3):
-                for b in range(3):
-                    total += Q[m, i, a] * terms.weight[m, a, b] * Q[m, j, b]
-            weight[m, i, j] = total
+            Q[m, i, j] = R[B, i, j]
+    if kind == LOG or kind == POSITION:
+        for i in range(3):
+            for j in range(3):
+                rotation[m, i, j] = (
+                    R[B, i, 0] * terms.rotation[m, 0, j]
+                    + R[B, i, 1] * terms.rotation[m, 1, j]
+                    + R[B, i, 2] * terms.rotation[m, 2, j]
+                )
+                if kind == POSITION:
+                    Q[m, i, j] = rotation[m, i, j]
+    turn_weight(terms.weight, Q, m, weight)
     return Terms(
         kind=terms.kind,
         frame=terms.frame,
@@ -79,6 +80,24 @@ def place_in_world(terms, m, work):
         in_cloud=terms.in_cloud,
         row=terms.row,
     )
+
+
+@jit_forceinline
+def turn_weight(own, Q, m, weight):
+    """Write Q W Qᵀ for the weight W of term m."""
+    off_diagonal = abs(own[m, 0, 1]) + abs(own[m, 0, 2]) + abs(own[m, 1, 2])
+    a, b, c = own[m, 0, 0], own[m, 1, 1], own[m, 2, 2]
+    if off_diagonal == 0.0 and a == b and b == c:  # it looks the same from all sides
+        for i in range(3):
+            for j in range(3):
+                weight[m, i, j] = own[m, i, j]
+        return
+    for i in range(3):
+        x = Q[m, i, 0] * own[m, 0, 0] + Q[m, i, 1] * own[m, 1, 0] + Q[m, i, 2] * own[m, 2, 0]
+        y = Q[m, i, 0] * own[m, 0, 1] + Q[m, i, 1] * own[m, 1, 1] + Q[m, i, 2] * own[m, 2, 1]
+        z = Q[m, i, 0] * own[m, 0, 2] + Q[m, i, 1] * own[m, 1, 2] + Q[m, i, 2] * own[m, 2, 2]
+        for j in range(3):
+            weight[m, i, j] = x * Q[m, j, 0] + y * Q[m, j, 1] + z * Q[m, j, 2]
 
 
 @jit
@@ -107,9 +126,12 @@ def turn_rows(Q, m, D):
 
 
 @jit
-def write_term_residual(terms, m, work):
+def write_term_residual(goals, m, work):
     """Write the point of term m to work.e and its residual, in the axes of its rows, to work.r."""
-    r = work.r
+    r, terms = work.r, goals.terms
+    if is_centroid(terms, m):
+        write_centroid_residual(terms, goals.centroids, m, work)
+        return
     if not is_pair(terms, m):
         local_residual(terms, m, work.R, work.p, work.shift, work.e, r)
         return

@@ -12,6 +12,7 @@ A term sits at a point e of a bone. Turn the bone to exp([ω]) R about e and shi
 | LOG       | φ = log(R_t Rᵀ) | −J_r⁻¹(φ) | 0    | ωω: sym N, column a of N is dJ[J_r⁻¹ e_a]ᵀ q    |
 | AIM       | d − y           | [y]       | −Π/ρ | ωω as DIRECTION; δδ: −(d bᵀ + b dᵀ + (q·d)Π)/ρ² |
 | DISTANCE  | γ u             | 0         | −Γ   | δδ: γ'(q dᵀ + d qᵀ) + (u·q)(γ''ddᵀ + γ'Π/ρ)     |
+| LEVEL     | −s n            | 0         | −s'nnᵀ | δδ: −s''(q·n) nnᵀ , of a height x = −n·u      |
 
 with y = R·axis, u = t − e, ρ = |u|, d = u/ρ, Π = I − ddᵀ, b = Πq, γ = s/ρ, Γ = s'ddᵀ + γΠ, where
 s(ρ) says by how much the distance is missed (`miss_of_distance`), and
@@ -45,7 +46,7 @@ from exactik.kernels.goals.sums import (
 from exactik.spatial import cross, log_coefficients, log_vector
 from exactik.typing import Array, IndexArray
 
-POSITION, DIRECTION, LOG, AIM, DISTANCE = 0, 1, 2, 3, 4
+POSITION, DIRECTION, LOG, AIM, DISTANCE, LEVEL = 0, 1, 2, 3, 4, 5
 
 MIN_AIM_DISTANCE = 1e-12  # [m] a target nearer than this has no direction: d = 0, constant
 
@@ -58,7 +59,8 @@ class Terms(NamedTuple):
     other: IndexArray  #    (n,) frame that the target is in, see `pairs`; NONE: it is in the world
     point: Array  #         (n, 3) in the bone's frame [m]
     axis: Array  #          (n, 3) unit vector in the bone's frame; of DISTANCE its length [m], its
-    #                        side (−1 at most, 0 equal, 1 at least) and its band [m]
+    #                        side (−1 at most, 0 equal, 1 at least) and its band [m];
+    #                        of LEVEL the normal that points where it may not be, times its band
     target: Array  #        (n, 3) position relative to `Goals.origin` [m], or unit direction
     rotation: Array  #      (n, 3, 3) target rotation of LOG
     weight: Array  #        (n, 3, 3)
@@ -95,6 +97,9 @@ def local_residual(terms, m, R, p, shift, e, r):
         dx, dy, dz, rho = split_arm(r[0], r[1], r[2])
         s, _, _ = miss_of_distance(ax, ay, az, rho)
         r[0], r[1], r[2] = s * dx, s * dy, s * dz
+        return
+    if kind == LEVEL:
+        local_level(terms, m, r)
         return
     if kind == AIM:
         rho = math.sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
@@ -134,6 +139,12 @@ def local_derivatives(terms, m, R, shift, e, r, force, D, X):
         return
     if kind == DISTANCE:
         distance_derivatives(terms, m, shift, e, force, D, X)
+        return
+    if kind == LEVEL:
+        arm = X[5]  # written over below
+        for i in range(3):
+            arm[i] = (terms.target[m, i] - shift[i]) - e[i]
+        level_derivatives(terms, m, arm, force, D, X)
         return
     ax, ay, az = terms.axis[m, 0], terms.axis[m, 1], terms.axis[m, 2]
     x = R[k, 0, 0] * ax + R[k, 0, 1] * ay + R[k, 0, 2] * az
@@ -180,6 +191,37 @@ def miss_of_distance(length, side, band, rho):
     s = math.sqrt(x * x - band * x + band * band / 3.0)
     slope = (x - 0.5 * band) / s
     return sign * s, slope, sign * (1.0 - slope * slope) / s
+
+
+@jit
+def split_normal(terms, m):
+    """Return the normal of a LEVEL and its band [m]."""
+    x, y, z = terms.axis[m, 0], terms.axis[m, 1], terms.axis[m, 2]
+    band = math.sqrt(x * x + y * y + z * z)
+    return x / band, y / band, z / band, band
+
+
+@jit
+def local_level(terms, m, r):
+    """Replace r = u = t − e by −s n, 0 where the height −n·u is not above 0."""
+    x, y, z, band = split_normal(terms, m)
+    s, _, _ = miss_of_distance(0.0, -1.0, band, -(x * r[0] + y * r[1] + z * r[2]))
+    r[0], r[1], r[2] = -s * x, -s * y, -s * z
+
+
+@jit
+def level_derivatives(terms, m, arm, force, D, X):
+    """Write D_δ and X_δδ of a LEVEL for u = `arm` (3,); the rest of both is 0 already."""
+    x, y, z, band = split_normal(terms, m)
+    height = -(x * arm[0] + y * arm[1] + z * arm[2])
+    arm[0], arm[1], arm[2] = 0.0, 0.0, 0.0
+    _, slope, bend = miss_of_distance(0.0, -1.0, band, height)
+    along = bend * (x * force[0] + y * force[1] + z * force[2])
+    for i in range(3):
+        for j in range(3):
+            nn = pick(i, x, y, z) * pick(j, x, y, z)
+            D[i, 3 + j] = -slope * nn
+            X[3 + i, 3 + j] = -along * nn
 
 
 @jit

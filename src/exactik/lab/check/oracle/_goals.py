@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from exactik.errors import GoalError, ShapeError
 from exactik.goals import (
     AimGoal,
+    CenterOfMassGoal,
     DirectionGoal,
     DistanceGoal,
     FrameGoal,
@@ -52,6 +53,8 @@ def residual(
         q: coordinates, (nq,).
         step: the increment v, (nv,), whose value is zero.
     """
+    if isinstance(goal, CenterOfMassGoal):
+        return _compute_balance_rows(goal, skeleton, frames)
     if isinstance(goal, DistanceGoal):
         return _compute_distance_rows(goal, frames)
     if getattr(goal, "relative_to", None) is not None or isinstance(goal, PlaneGoal | LineGoal):
@@ -120,6 +123,37 @@ def _compute_relative_rows(goal: Goal, frames: dict[str, JetFrame]) -> Jet:
         axes = np.asarray(goal.terms(None)[0].rotation)  # pyright: ignore[reportArgumentType]
         return transform(axes.T, arm)
     return arm
+
+
+def _compute_balance_rows(
+    goal: CenterOfMassGoal, skeleton: Skeleton, frames: dict[str, JetFrame]
+) -> Jet:
+    """Return the rows of a goal on the centre of mass."""
+    names = [n for n in skeleton.masses if goal.bones is None or n in goal.bones]
+    mass = np.array([skeleton.masses[name].mass for name in names])
+    places = [place_point(frames, name, skeleton.masses[name].center) for name in names]
+    centre = places[0] * 0.0
+    for place, share in zip(places, mass / mass.sum(), strict=True):
+        centre = centre + place * float(share)
+    if goal.target is not None:
+        return np.asarray(goal.target, dtype=float) - centre
+    if goal.over is not None:
+        middle = centre * 0.0
+        for name in goal.over:
+            middle = middle + place_point(frames, name, np.zeros(3)) * (1.0 / len(goal.over))
+        return middle - centre
+    rows = []
+    for term in goal.terms(skeleton):
+        band = float(np.linalg.norm(term.axis))
+        normal = np.asarray(term.axis) / band
+        x = transform(normal[None], centre - np.asarray(term.target))[0]
+        if x.value <= 0.0:
+            rows.append(centre * 0.0)
+        elif x.value < band:
+            rows.append(sqrt(x * x * x / (3.0 * band)) * -normal)
+        else:
+            rows.append(sqrt(x * x - band * x + band * band / 3.0) * -normal)
+    return concatenate(rows)
 
 
 def _compute_distance_rows(goal: DistanceGoal, frames: dict[str, JetFrame]) -> Jet:
@@ -218,6 +252,8 @@ def weight(goal: Goal, rows: int) -> Array:
     short |= isinstance(goal, OrientationGoal) and rows == 9 and goal_weight.shape == (3,)
     if short:
         goal_weight = np.repeat(goal_weight, 3)
+    if isinstance(goal, CenterOfMassGoal) and goal.over is not None:
+        return np.diag([1.0, 1.0, 0.0]) * goal_weight
     if isinstance(goal, PlaneGoal | LineGoal):
         return np.diag([0.0, 0.0, 1.0] if isinstance(goal, PlaneGoal) else [1.0, 1.0, 0.0]) * (
             goal_weight
