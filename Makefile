@@ -2,6 +2,7 @@
 PYTHON ?= python3
 ARGS ?=
 LEVELS ?=
+TORCH ?= 2.13.0
 BIN := .venv/bin
 DEMO := .venv/.stamp-demo
 STAMP := .venv/.stamp
@@ -9,7 +10,7 @@ PEERS := .venv/.peers
 DOCS := .venv-docs/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup library demo test test-all test-slow test-gpu test-browser test-processors browser lint docs bench peers mutants fuzz recordings wheel release-check clean
+.PHONY: help setup library demo test test-all test-slow test-gpu test-learning test-browser test-processors browser lint docs bench peers mutants fuzz recordings wheel release-check clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -42,6 +43,10 @@ test-slow: $(STAMP) library ## run the slow tests
 
 test-gpu: $(STAMP) ## run the tests that need a GPU of NVIDIA's
 	$(BIN)/python -m pytest -m gpu $(ARGS)
+
+test-learning: $(STAMP) library ## run the tests of gradients, with PyTorch and JAX, which this installs
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check jax 'torch==$(TORCH)'
+	$(BIN)/python -m pytest tests/learning $(ARGS)
 
 test-browser: $(STAMP) library browser ## pose and play in a real browser, with a mouse
 	$(BIN)/python -m pytest -m browser $(ARGS)

@@ -141,7 +141,7 @@ def list_track_stages() -> list[Stage]:
 
 
 def _keep_outliers(problem: Any, *_: Any) -> Any:
-    from exactik.recordings.tracking._prepare import Outliers
+    from exactik.recordings.tracking.preparation import Outliers
 
     return problem, Outliers(swaps=(), spikes=np.zeros((0, 0), dtype=bool))
 

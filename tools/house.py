@@ -52,6 +52,7 @@ LAYERS = """
     archive
     lab
     exactik
+    jax torch
     cli
     __main__
 """

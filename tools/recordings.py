@@ -4,8 +4,9 @@
                                [--copies N] [--keep FILE] [--again FILE]
 
 Nothing is given but our human. One line each: markers used of those there, mean and 95 % error,
-open dofs, verdict, seconds, reasons. TEXT chooses recordings whose path contains it. --plain solves
-each again without branches and smoothing, from the same fitted figure, and says which is better.
+values measured and doubtful, verdict, seconds, reasons. TEXT chooses recordings whose path
+contains it. --plain solves each again without branches and smoothing, from the same fitted figure,
+and says which is better.
 --spoiled makes copies of those that are good (tools/spoiled_copies.py) and counts what is called
 good of them: none may be. --write keeps the table in build/recordings-table.md. Nothing is cached,
 but --keep FILE writes the findings, and --again FILE judges those of such a file by
@@ -82,7 +83,8 @@ class Row:
         recorded: number of markers on the subject.
         mean_mm: error.
         p95_mm: error.
-        open_dofs: number of dofs that markers leave open within what they are on.
+        measured: share of the values of dofs with markers that are measured.
+        doubtful: share of those that markers determine that are doubtful.
         held: number of bones without any marker.
         verdict: grade, or "refused".
         reasons: codes and texts, in order.
@@ -100,7 +102,8 @@ class Row:
     recorded: int = 0
     mean_mm: float = float("nan")
     p95_mm: float = float("nan")
-    open_dofs: int = 0
+    measured: float = 0.0
+    doubtful: float = float("nan")
     held: int = 0
     verdict: str = "refused"
     reasons: tuple[tuple[str, str], ...] = ()
@@ -178,7 +181,7 @@ def make_row(name: str, solved: SolvedRecording, fault: str, seconds: float, pla
     """Return what came of a subject."""
     one, context = solved.track, solved.track.context
     assert context is not None
-    open_dofs = [found.names for found in one.findings if found.kind == "open-dofs"]
+    doubt = next((found for found in one.findings if found.kind == "doubt"), None)
     errors = 1e3 * one.marker_errors[np.isfinite(one.marker_errors)]
     plain_mm = float("nan")
     if plain:
@@ -193,7 +196,8 @@ def make_row(name: str, solved: SolvedRecording, fault: str, seconds: float, pla
         recorded=len(on_subject),
         mean_mm=float(errors.mean()),
         p95_mm=float(np.percentile(errors, 95.0)),
-        open_dofs=sum(map(len, open_dofs)),
+        measured=0.0 if doubt is None else doubt.details["measured"],
+        doubtful=float("nan") if doubt is None else doubt.value,
         seconds=seconds,
         frames_mm=1e3 * measure_frames(one),
         plain_mm=plain_mm,
@@ -227,7 +231,8 @@ def spoil_one(job: tuple[str, str, RecordingContext, int]) -> Row | None:
 def format_row(row: Row) -> str:
     """Return a row as a line of text."""
     numbers = f"{row.used:3d}/{row.recorded:<3d} {row.mean_mm:6.1f} {row.p95_mm:6.1f} mm"
-    numbers += f" {row.open_dofs:3d} open {row.verdict:7} {row.seconds:5.1f} s"
+    numbers += f" {row.measured:4.0%} measured {row.doubtful:5.1%} doubtful"
+    numbers += f" {row.verdict:7} {row.seconds:5.1f} s"
     if np.isfinite(row.plain_mm):
         numbers += f" plain {row.plain_mm:6.1f} mm"
     name = row.name if len(row.name) <= 44 else f"…{row.name[-43:]}"
@@ -332,13 +337,13 @@ def make_page(rows: list[Row], copies: list[Row]) -> str:
         "# Every recording of a person, solved and judged",
         "",
         "`make recordings` solves them with nothing but `--skeleton human` and writes this table.",
-        "Open: dofs that markers leave open on the parts that they are on; bones without a marker",
+        "Measured, doubtful: shares of the values of dofs with markers; bones without a marker",
         "are held at rest. Frames: the mean error before all frames are smoothed together, which",
         "gives up some of it where it is noise; plain: the same without branches. Seconds of",
         "processor, calibration included. docs/verdict.md explains the verdicts.",
         "",
-        "| recording | markers | mean, 95 % [mm] | frames, plain | open, held | verdict | s "
-        "| reasons |",
+        "| recording | markers | mean, 95 % [mm] | frames, plain | measured, doubtful, held "
+        "| verdict | s | reasons |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
@@ -346,8 +351,9 @@ def make_page(rows: list[Row], copies: list[Row]) -> str:
         reasons = "; ".join(text for _, text in row.reasons).replace("|", "/")
         error = f"{row.mean_mm:.1f}, {row.p95_mm:.1f}" if row.verdict != "refused" else ""
         lines.append(
-            f"| `{row.name}` | {row.used} of {row.recorded} | {error} | {plain} | {row.open_dofs}, "
-            f"{row.held} | {row.verdict} | {row.seconds:.0f} | {reasons} |"
+            f"| `{row.name}` | {row.used} of {row.recorded} | {error} | {plain} | "
+            f"{row.measured:.0%}, {row.doubtful:.1%}, {row.held} | {row.verdict} | "
+            f"{row.seconds:.0f} | {reasons} |"
         )
     lines += ["", describe_counts(rows, copies), ""]
     if len(copies) > 0:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,47 +23,14 @@ TOLERANCE = 1e-8  # largest change of a coordinate [rad or m] at which a problem
 
 def make_solver(skeleton: Skeleton) -> Callable[[Array, Array], tuple[Array, Array, Array]]:
     """Return a function of markers (B, M, 3) and starts (B, nq): q, cost (B,), passes (B,)."""
-    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # leave memory to others
-    import jax  # pyright: ignore[reportMissingImports]
-    import jax.numpy as jnp  # pyright: ignore[reportMissingImports]
-
-    jax.config.update("jax_enable_x64", True)
-    place_markers = _make_forward_kinematics(skeleton, jnp)
-    lower = jnp.array(_limits_of_coordinates(skeleton, skeleton.lower, -np.inf))
-    upper = jnp.array(_limits_of_coordinates(skeleton, skeleton.upper, np.inf))
-
-    def residual(q: Any, target: Any) -> Any:
-        return (place_markers(q) - target).ravel()
-
-    jacobian = jax.jacfwd(residual)
+    jax, _ = _load_jax()
+    iterate, begin = _make_iteration(skeleton)
 
     def solve_one(target: Any, q0: Any) -> Any:
         def go_on(state: Any) -> Any:
-            _, _, _, n, is_done = state
-            return (n < ITERATIONS) & ~is_done
+            return (state[3] < ITERATIONS) & ~state[4]
 
-        def iterate(state: Any) -> Any:
-            q, cost, damping, n, _ = state
-            r, J = residual(q, target), jacobian(q, target)
-            H, g = J.T @ J, J.T @ r
-            held = ((q <= lower) & (g > 0)) | ((q >= upper) & (g < 0))
-            free = jnp.where(held, 0.0, 1.0)
-            A = H * free[:, None] * free + jnp.diag(damping * jnp.diag(H) + 1e-9 + (1 - free))
-            trial = jnp.clip(q - jnp.linalg.solve(A, free * g), lower, upper)
-            trial_cost = 0.5 * jnp.sum(residual(trial, target) ** 2)
-            is_better = trial_cost < cost
-            change = jnp.max(jnp.abs(trial - q))
-            return (
-                jnp.where(is_better, trial, q),
-                jnp.where(is_better, trial_cost, cost),
-                jnp.where(is_better, damping * 0.2, damping * 4.0),
-                n + 1,
-                (change < TOLERANCE) | (damping > 1e12),
-            )
-
-        cost = 0.5 * jnp.sum(residual(q0, target) ** 2)
-        start = (q0, cost, INITIAL_DAMPING, 0, False)
-        q, cost, _, n, _ = jax.lax.while_loop(go_on, iterate, start)
+        q, cost, _, n, _ = jax.lax.while_loop(go_on, partial(iterate, target), begin(target, q0))
         return q, cost, n
 
     batched = jax.jit(jax.vmap(solve_one))
@@ -72,6 +40,84 @@ def make_solver(skeleton: Skeleton) -> Callable[[Array, Array], tuple[Array, Arr
         return q, cost, passes
 
     return solve
+
+
+def make_unrolled_gradient(
+    skeleton: Skeleton, iterations: int, posture_weight: float = 0.0
+) -> Callable[[Array, Array, Array], tuple[Array, Array]]:
+    """Return a function of markers (B, M, 3), starts and weights u (B, nq): q, ∂(u·q)/∂markers.
+
+    A fixed number of steps, differentiated one by one backwards, as automatic differentiation does.
+    """
+    jax, jnp = _load_jax()
+    iterate, begin = _make_iteration(skeleton, posture_weight)
+
+    def solve_one(target: Any, q0: Any) -> Any:
+        def advance(state: Any, _: None) -> tuple[Any, None]:
+            return iterate(target, state), None
+
+        return jax.lax.scan(advance, begin(target, q0), length=iterations)[0][0]
+
+    def loss(targets: Any, starts: Any, weights: Any) -> Any:
+        q = jax.vmap(solve_one)(targets, starts)
+        return jnp.sum(weights * q), q
+
+    differentiated = jax.jit(jax.value_and_grad(loss, has_aux=True))
+
+    def solve(targets: Array, starts: Array, weights: Array) -> tuple[Array, Array]:
+        (_, q), gradient = differentiated(targets, starts, weights)
+        return np.asarray(q), np.asarray(gradient)
+
+    return solve
+
+
+def _load_jax() -> tuple[Any, Any]:
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # leave memory to others
+    import jax  # pyright: ignore[reportMissingImports]
+    import jax.numpy as jnp  # pyright: ignore[reportMissingImports]
+
+    jax.config.update("jax_enable_x64", True)
+    return jax, jnp
+
+
+def _make_iteration(
+    skeleton: Skeleton, posture_weight: float = 0.0
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return the step of one problem, and where it begins: q, cost, damping, passes, done."""
+    jax, jnp = _load_jax()
+    place_markers = _make_forward_kinematics(skeleton, jnp)
+    lower = jnp.array(_limits_of_coordinates(skeleton, skeleton.lower, -np.inf))
+    upper = jnp.array(_limits_of_coordinates(skeleton, skeleton.upper, np.inf))
+
+    def residual(q: Any, target: Any) -> Any:
+        places = (place_markers(q) - target).ravel()
+        return jnp.concatenate([places, posture_weight**0.5 * q]) if posture_weight else places
+
+    jacobian = jax.jacfwd(residual)
+
+    def iterate(target: Any, state: Any) -> Any:
+        q, cost, damping, n, _ = state
+        r, J = residual(q, target), jacobian(q, target)
+        H, g = J.T @ J, J.T @ r
+        held = ((q <= lower) & (g > 0)) | ((q >= upper) & (g < 0))
+        free = jnp.where(held, 0.0, 1.0)
+        A = H * free[:, None] * free + jnp.diag(damping * jnp.diag(H) + 1e-9 + (1 - free))
+        trial = jnp.clip(q - jnp.linalg.solve(A, free * g), lower, upper)
+        trial_cost = 0.5 * jnp.sum(residual(trial, target) ** 2)
+        is_better = trial_cost < cost
+        change = jnp.max(jnp.abs(trial - q))
+        return (
+            jnp.where(is_better, trial, q),
+            jnp.where(is_better, trial_cost, cost),
+            jnp.where(is_better, damping * 0.2, damping * 4.0),
+            n + 1,
+            (change < TOLERANCE) | (damping > 1e12),
+        )
+
+    def begin(target: Any, q0: Any) -> Any:
+        return q0, 0.5 * jnp.sum(residual(q0, target) ** 2), INITIAL_DAMPING, 0, False
+
+    return iterate, begin
 
 
 def _limits_of_coordinates(skeleton: Skeleton, limits: Array, default: float) -> Array:

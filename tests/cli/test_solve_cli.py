@@ -117,7 +117,8 @@ def test_every_format_can_be_written(run: Run, clean: ik.Markers, suffix: str):
     ended = run("solve", "walk.c3d", *FIGURE, "-o", f"out/walk.{suffix}")
     assert ended.code == 0, ended.err
     names = {p.name for p in Path("out").iterdir()}
-    assert names == {f"walk.{suffix}"} | ({"walk.asf"} if suffix == "amc" else set())
+    beside = {"amc": {"walk.asf"}, "mot": {"walk-quality.mot"}}
+    assert names == {f"walk.{suffix}"} | beside.get(suffix, set())
 
 
 def test_several_outputs_and_formats(run: Run, clean: ik.Markers):
@@ -169,13 +170,13 @@ def test_it_can_be_repeated_over_what_it_wrote(run: Run, clean: ik.Markers):
 # --- what it says
 
 
-def test_frames_that_need_attention_are_listed_and_end_with_one(run: Run, clean: ik.Markers):
+def test_frames_that_need_attention_are_listed(run: Run, clean: ik.Markers):
     places = clean.positions.copy()
     lost = ("LFIN", "LWRA", "LWRB", "LFRM", "LELB", "LUPA")
     places[20:40, [clean.names.index(name) for name in lost]] = np.nan
     replace(clean, positions=places).save("gaps.c3d")
     ended = run("solve", "gaps.c3d", *FIGURE, "-o", "gaps.bvh")
-    assert ended.code == 1
+    assert ended.code == 0, ended.err
     assert "Frames that need attention, the worst first:" in ended.out
     assert "0.67–1.30 s  markers are missing that determine" in ended.out
     assert np.isfinite(ik.load_motion("gaps.bvh", length_unit="cm").q).all()
@@ -256,12 +257,12 @@ def test_an_unknown_up_axis_is_seen_or_given(run: Run, clean: ik.Markers):
         np.testing.assert_allclose(heads(Path(f"{name}.bvh")), true_heads(), atol=0.02)
 
 
-def test_joints_that_no_marker_determines_are_named(run: Run, clean: ik.Markers):
+def test_bones_without_markers_are_named(run: Run, clean: ik.Markers):
     legs = [name for name in clean.names if name[1:] in ("FWT", "BWT", "THI", "KNE", "SHN", "ANK")]
     clean.chosen(legs).save("legs.c3d")
     ended = run("solve", "legs.c3d", *FIGURE, "-o", "a.bvh")
     assert ended.code in (0, 1), ended.err
-    assert "The markers leave" in ended.flat and "these stay near rest" in ended.flat
+    assert "No marker tells anything of lower_back" in ended.flat and "held at rest" in ended.flat
 
 
 def test_markers_without_known_names_are_listed(run: Run, clean: ik.Markers):

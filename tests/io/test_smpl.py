@@ -49,6 +49,34 @@ def test_joints_and_skin_are_the_models(tmp_path: Path, count: int):
         np.testing.assert_allclose(seen, vertices, atol=2e-6)  # single precision
 
 
+@pytest.mark.parametrize("count", sorted(PARENTS))
+def test_joints_and_skin_are_those_of_smplx(tmp_path: Path, count: int):
+    """Its blend skinning, which all models of the package share."""
+    torch = pytest.importorskip("torch")
+    lbs = pytest.importorskip("smplx.lbs").lbs
+    rng = np.random.default_rng(count)
+    model, motion = make_model(count, rng), make_amass(rng, count)
+    model_path, path = save(tmp_path / "model.npz", model), save(tmp_path / "a.npz", motion)
+    read = ik.load_motion(path, smpl_model=model_path)
+    parents = torch.tensor(PARENTS[count])
+    names = ("v_template", "shapedirs", "J_regressor", "weights")
+    template, shapes, regressor, weights = (torch.tensor(model[name]) for name in names)
+    poses = torch.tensor(motion["poses"])
+    betas = torch.tensor(np.tile(motion["betas"], (FRAMES, 1)))
+    no_pose_blend = torch.zeros(9 * (count - 1), 3 * len(template), dtype=torch.float64)
+    vertices, joints = lbs(
+        betas, poses, template, shapes[:, :, :10], no_pose_blend, regressor, parents, weights
+    )
+    shift = motion["trans"][:, None]
+    pose = read.forward()
+    np.testing.assert_allclose(pose.positions, joints.numpy() + shift, atol=1e-6)
+    for t in range(FRAMES):
+        (seen,) = read.skeleton.visuals.compute_vertices(
+            read.skeleton.bone_names, pose.positions[t], pose.rotations[t]
+        )
+        np.testing.assert_allclose(seen, vertices[t].numpy() + shift[t], atol=4e-6)
+
+
 def test_parts_in_arrays_of_their_own_are_the_same_motion(tmp_path: Path):
     """As SMPL-X of AMASS, and as estimators write them: GVHMR, WHAM."""
     rng = np.random.default_rng(5)

@@ -44,6 +44,18 @@ TRC = [
 ]
 
 
+def test_a_header_whose_values_have_doubled_tabs_is_read(tmp_path: Path):
+    """As OpenSim's own recordings for the Rajagopal model have it."""
+    path = tmp_path / "walk.trc"
+    ik.Markers(np.ones((3, 2, 3)), ("A", "B"), 100.0).save(path)
+    lines = path.read_text().split("\n")
+    lines[2] = "  100.0\t\t  100.0\t\t      3\t\t      2\t\t mm\t  100.0\t      1\t      3"
+    path.write_text("\n".join(lines))
+    read = ik.load_markers(path)
+    assert read.units_in_file == "mm" and read.metadata["OrigDataStartFrame"] == "1"
+    assert read.positions == pytest.approx(1.0) and read.notes == ()
+
+
 def quiet(path: Path, **options: object) -> ik.Markers:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ik.FileWarning)

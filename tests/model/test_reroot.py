@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exactik.errors import ModelError, UnknownNameError
-from exactik.model import Bone, Joint, Skeleton, human, reroot, reroot_coordinates
+from exactik.model import Bone, Closure, Joint, Skeleton, human, reroot, reroot_coordinates
 from tests.support.models import (
     INNER_JOINTS,
     ROOT_JOINTS,
@@ -183,3 +183,17 @@ def test_a_hinge_keeps_its_letter():
     knee, other = figure.dof_names.index("r_shin.ry"), turned.dof_names.index("r_thigh.ry")
     assert turned.lower[other] == -figure.upper[knee]
     assert turned.upper[other] == -figure.lower[knee]
+
+
+def test_a_loop_gapes_as_far_seen_from_any_root():
+    ends = ((0.1, 0.0, 0.2), (0.0, -0.1, 0.0))
+    figure = human().with_closures([Closure("hold", ("l_hand", "r_thigh"), ends)])
+    q = figure.integrate(figure.neutral(), np.linspace(-0.4, 0.4, figure.nv))
+    moved = figure.reroot("l_hand")
+    gaps = [
+        skeleton.closures[0].measure_gap(skeleton.forward(pose))
+        for skeleton, pose in ((figure, q), (moved, figure.reroot_coordinates("l_hand", q)))
+    ]
+    pose = figure.forward(q)
+    apart = pose.point("l_hand", ends[0]) - pose.point("r_thigh", ends[1])
+    assert gaps == pytest.approx([np.linalg.norm(apart)] * 2)

@@ -30,6 +30,7 @@ from exactik.spatial import (
     wxyz_from_matrix,
 )
 from exactik.typing import Array
+from tests.support.selection import first_quick
 
 # To 60 digits, from Machin's formula in whole numbers.
 PI = Fraction(
@@ -327,7 +328,7 @@ def test_exact_sine_agrees_with_the_c_library():
         assert exact_cosine(x) == pytest.approx(math.cos(x), abs=1.2e-16)
 
 
-@pytest.mark.parametrize("reach", [1e-8, 1.0, 4.0, 100.0, 99_999.0, 3e5])
+@pytest.mark.parametrize("reach", first_quick([4.0, 3e5, 1e-8, 1.0, 100.0, 99_999.0], 2))
 def test_sincos_is_right_to_the_last_digit_or_the_one_before(reach: float):
     x = np.random.default_rng(0).uniform(-reach, reach, size=400)
     x = np.concatenate([x, [0.0, reach, -reach, *np.linspace(-0.99 * reach, 0.99 * reach, 30)]])

@@ -85,10 +85,10 @@ def demo(
     entries.add("written", f"{source}: the recording")
     markers = read_recording(source, "z").markers
     # The solver gets no part of the truth: it estimates the noise, too.
-    command = f"exactik solve {source} --skeleton human --no-calibrate --robust huber"
+    command = f"exactik solve {source} --skeleton human --no-calibrate"
     with show_frames("solving", len(markers)) as report:
         figure = recording.truth.skeleton
-        solved = track(figure, markers, robust="huber", threads=None, progress=report)
+        solved = track(figure, markers, threads=None, progress=report)
     written = [line for path in plan.targets for line in write_motion(solved.motion, path)]
     assert plan.report is not None
     summary = summary_of(solved, command)

@@ -57,6 +57,12 @@ class DirectionGoal(RelativeGoal):
         unit = target / np.linalg.norm(target)
         return derivatives[0] @ (np.eye(3) - np.outer(unit, unit)) / np.linalg.norm(target)
 
+    def gather_target_gradients(self, targets: Array, by_term: Array) -> Array:
+        """Return the gradients by the vectors given, of which only the direction counts."""
+        length = np.linalg.norm(targets, axis=1, keepdims=True)
+        along = np.sum(targets * by_term[:, 0], axis=1, keepdims=True) / length**2
+        return (by_term[:, 0] - along * targets) / length
+
 
 @dataclass(frozen=True, eq=False)
 class AimGoal(RelativeGoal):

@@ -71,3 +71,11 @@ def distance_beyond(place: ArrayLike, centre: Array, radius: float) -> float:
     """Return how far [m] a place (3,) is outside a ball, 0 inside."""
     away = float(np.linalg.norm(np.asarray(place, float) - centre))
     return max(0.0, away - radius)
+
+
+def spread_turn_gradients(rotations: Array, by_turn: Array) -> Array:
+    """Return gradients by the entries of rotations, (B, 3, 3), from those by a turn, (B, 3).
+
+    G = ½ [γ] R, for which ⟨G, [φ] R⟩ = γ·φ for every turn φ; other changes leave the rotations.
+    """
+    return 0.5 * np.swapaxes(np.cross(by_turn[:, None], np.swapaxes(rotations, 1, 2)), 1, 2)

@@ -7,7 +7,7 @@ A goal answers for itself; nobody else switches on its class. It says
     what its target is     `target_shape`, `check_targets`, `write_targets`, `with_target`
     how far it is missed   `error_unit`, `error_parts`, `is_secondary`
     when it cannot be met  `watched_point`, `shortfall`
-    how its target acts    `join_target_derivatives`
+    how its target acts    `join_target_derivatives`, `gather_target_gradients`
 
 with a default for each but the first. So a new goal is one class; its base is `TermGoal` where the
 terms of `kernels.goals.terms` suffice, else `FrameGoal`.
@@ -295,6 +295,15 @@ class Goal:
                 rotation [rad, world].
         """
         return np.hstack(derivatives)
+
+    def gather_target_gradients(self, targets: Array, by_term: Array) -> Array:
+        """Return gradients of a loss by the targets, (B, *target_shape), from those by its terms.
+
+        Args:
+            targets: of B problems, as given.
+            by_term: (B, n, 3), by what `join_target_derivatives` takes.
+        """
+        return by_term[:, 0]
 
 
 @dataclass(frozen=True, eq=False)

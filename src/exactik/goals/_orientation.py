@@ -10,7 +10,13 @@ from numpy.typing import ArrayLike
 
 from exactik._arrays import require_shape
 from exactik.errors import GoalError
-from exactik.goals._geometry import distance_beyond, refuse_any, require_rotation, require_rotations
+from exactik.goals._geometry import (
+    distance_beyond,
+    refuse_any,
+    require_rotation,
+    require_rotations,
+    spread_turn_gradients,
+)
 from exactik.goals._goal import GoalPart, Term
 from exactik.goals._relative import RelativeGoal
 from exactik.kernels.goals.terms import DIRECTION, LOG, POSITION
@@ -105,6 +111,12 @@ class OrientationGoal(RelativeGoal):
         pairs = zip(derivatives, turns, strict=True)
         return np.sum([derivative @ turn.T for derivative, turn in pairs], axis=0)
 
+    def gather_target_gradients(self, targets: Array, by_term: Array) -> Array:
+        """Return the gradients by the entries of the rotations, (B, 3, 3)."""
+        if self.kind == "axes":
+            by_term = np.cross(np.swapaxes(targets, 1, 2), by_term).sum(axis=1, keepdims=True)
+        return spread_turn_gradients(targets, by_term[:, 0])
+
 
 @dataclass(frozen=True, eq=False)
 class PoseGoal(RelativeGoal):
@@ -180,3 +192,10 @@ class PoseGoal(RelativeGoal):
     def shortfall(self, centre: Array, radius: float) -> float:
         """Return how far [m] the place is outside the ball."""
         return distance_beyond(np.asarray(self.target, float)[:3, 3], centre, radius)
+
+    def gather_target_gradients(self, targets: Array, by_term: Array) -> Array:
+        """Return the gradients by the entries of the transforms, (B, 4, 4)."""
+        gradients = np.zeros_like(targets)
+        gradients[:, :3, 3] = by_term[:, 0]
+        gradients[:, :3, :3] = spread_turn_gradients(targets[:, :3, :3], by_term[:, 1])
+        return gradients

@@ -117,7 +117,7 @@ def _write_targets(
         B = len(checked[name])
     if B is None:
         raise GoalError("no targets were given; name at least one goal")
-    points = np.empty((B, *packed.targets.shape))
+    points = np.zeros((B, *packed.targets.shape))  # a turn has none
     for name, terms in packed.terms.items():
         if name not in checked:
             points[:, terms] = packed.targets[terms]

@@ -1,7 +1,7 @@
 """The figure: bones, joints, markers, limits; forward kinematics and Jacobians."""
 
 from exactik.model._bone import Bone
-from exactik.model._coupling import Coupling
+from exactik.model._coupling import Closure, Coupling
 from exactik.model._jacobian import (
     Frame,
     Route,
@@ -24,6 +24,7 @@ __all__ = [
     "JOINT_KINDS",
     "Bone",
     "BoneMass",
+    "Closure",
     "Coupling",
     "Frame",
     "Joint",

@@ -223,6 +223,42 @@ class CoordinateSpace:
         integration.difference_batch(self.tree, q1, q0, out)
         return out.reshape(*lead, self.nv)
 
+    def dof_gradient(self, q: ArrayLike, by_coordinate: ArrayLike) -> Array:
+        """Return the gradient of a function by the dofs, (…, nv), from that by q, (…, nq).
+
+        The function is one of poses: it does not feel the lengths of quaternions.
+        """
+        q = self._require_length("q", q, self.nq)
+        by_coordinate = self._require_length("by_coordinate", by_coordinate, self.nq)
+        by_dof = by_coordinate[..., np.maximum(self.plain_q, 0)]
+        for (_, first), dofs in zip(self.quaternions, self._quaternion_dofs, strict=True):
+            rates = _quaternion_rates(q[..., first : first + 4])
+            by_dof[..., dofs] = np.einsum(
+                "...ab,...a->...b", rates, by_coordinate[..., first : first + 4]
+            )
+        return by_dof
+
+    def coordinate_gradient(self, q: ArrayLike, by_dof: ArrayLike) -> Array:
+        """Return the gradient of a function of poses by q, (…, nq), from that by the dofs."""
+        q = self._require_length("q", q, self.nq)
+        by_dof = self._require_length("by_dof", by_dof, self.nv)
+        by_coordinate = np.zeros_like(q)
+        limited = self.plain_q >= 0
+        by_coordinate[..., self.plain_q[limited]] = by_dof[..., limited]
+        for (_, first), dofs in zip(self.quaternions, self._quaternion_dofs, strict=True):
+            wxyz = q[..., first : first + 4]
+            square = np.sum(wxyz * wxyz, axis=-1, keepdims=True)
+            # q̇ = Q v with QᵀQ = |q|²/4 · 1; what is along q is felt by no pose.
+            by_coordinate[..., first : first + 4] = (4.0 / square) * np.einsum(
+                "...ab,...b->...a", _quaternion_rates(wxyz), by_dof[..., dofs]
+            )
+        return by_coordinate
+
+    @cached_property
+    def _quaternion_dofs(self) -> IntArray:
+        """The three dofs of each quaternion, (n, 3)."""
+        return np.flatnonzero(self.plain_q < 0).reshape(-1, 3)
+
     def reparameterise(self, q: ArrayLike) -> Array:
         """Return the same pose, (nq,), exponential maps and swings brought within half a turn.
 
@@ -250,3 +286,10 @@ def _as_rows(array: Array, lead: tuple[int, ...]) -> Array:
     """Return an array broadcast to the leading axes, (…, n), as a list of rows, (product, n)."""
     n = array.shape[-1]
     return contiguous_copy(np.broadcast_to(array, (*lead, n)).reshape(math.prod(lead), n))
+
+
+def _quaternion_rates(wxyz: Array) -> Array:
+    """Return Q, (…, 4, 3), with q̇ = Q v for a turn at v [rad/s] in the axes of the bone."""
+    w, x, y, z = np.moveaxis(0.5 * wxyz, -1, 0)
+    rows = [[-x, -y, -z], [w, -z, y], [z, w, -x], [-y, x, w]]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)

@@ -90,7 +90,12 @@ def reroot(skeleton: Skeleton, bone: str) -> Skeleton:
     ]
     markers = {m: (b, x - new_origins.get(b, no_shift)) for m, (b, x) in skeleton.markers.items()}
     T_new_old = {bone: _make_shift(-origin) for bone, origin in new_origins.items()}
-    moved = skeleton.with_bones(bones, markers)
+    moved = skeleton.with_bones(bones, markers).with_closures(
+        [
+            closure.moved(lambda bone, x: x - new_origins.get(bone, no_shift))
+            for closure in skeleton.closures
+        ]
+    )
     # Stretched to the bones as they are, so that parts of bones keep their place in the new frames.
     moved = moved.with_visuals(LazyVisuals(partial(skeleton.load_visuals, for_good=True)))
     moved = moved.with_attachments_mapped(T_new_old)

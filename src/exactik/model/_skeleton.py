@@ -16,9 +16,10 @@ from exactik._registry import find
 from exactik.errors import UnknownNameError
 from exactik.kernels.linear.elimination import ancestor_pairs
 from exactik.kernels.tree import fk
+from exactik.model._backpropagation import backpropagate_poses
 from exactik.model._bone import Bone
 from exactik.model._coordinates import CoordinateSpace
-from exactik.model._coupling import Coupling, check_couplings
+from exactik.model._coupling import Closure, Coupling, check_closures, check_couplings
 from exactik.model._jacobian import Frame, Route, Rows, bone_jacobian, bone_jacobian_dot
 from exactik.model._mass import BoneMass, LazyMasses, check_masses, map_masses, scale_masses
 from exactik.model._packing import find_last_dofs
@@ -48,6 +49,7 @@ class Skeleton(CoordinateSpace):
         markers: name → (bone, point in the bone's frame [m]).
         couplings: dofs that follow others and are no coordinates, each after its driver.
         home: coordinates of the pose that its file calls home, (nq,); None if it names none.
+        closures: loops that its file has. Nothing keeps them; a verdict says by how much they gape.
 
     Two skeletons are equal if they move alike: what they look like, `visuals`, what they weigh,
     `masses`, how fast they may move and where they are at home are not compared.
@@ -58,6 +60,7 @@ class Skeleton(CoordinateSpace):
     markers: Mapping[str, tuple[str, Point]]
     couplings: tuple[Coupling, ...]
     home: Array | None
+    closures: tuple[Closure, ...]
 
     def __init__(
         self,
@@ -70,6 +73,7 @@ class Skeleton(CoordinateSpace):
         home: ArrayLike | None = None,
         max_speed: Mapping[str, float] | None = None,
         shapes: Shapes | LazyShapes | None = None,
+        closures: Sequence[Closure] = (),
     ):
         """See `Skeleton.build`."""
         ordered = order_parents_first(bones)
@@ -87,6 +91,7 @@ class Skeleton(CoordinateSpace):
         self._set("_max_speed", MappingProxyType(check_speeds(max_speed, self.dof_names)))
 
         self._set("_shapes", shapes)
+        self._set("closures", check_closures(closures, names))
 
     _max_speed: Mapping[str, float]
     _shapes: Shapes | LazyShapes | None
@@ -126,7 +131,7 @@ class Skeleton(CoordinateSpace):
 
     def _copy(self, **changes: Any) -> Skeleton:
         """Return the same skeleton, but for some arguments of `build`."""
-        own = ("name", "bones", "markers", "couplings", "home")
+        own = ("name", "bones", "markers", "couplings", "home", "closures")
         kept = {key: getattr(self, key) for key in own}
         kept |= {"visuals": self._visuals, "masses": self._masses, "max_speed": self._max_speed}
         kept["shapes"] = self._shapes
@@ -144,7 +149,8 @@ class Skeleton(CoordinateSpace):
     def __reduce__(self) -> tuple[Any, ...]:
         state = (self.name, self.bones, dict(self.markers), self.couplings, self._visuals)
         masses = self._masses if isinstance(self._masses, LazyMasses) else dict(self._masses)
-        return type(self), (*state, masses, self.home, dict(self._max_speed), self._shapes)
+        tail = (dict(self._max_speed), self._shapes, self.closures)
+        return type(self), (*state, masses, self.home, *tail)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Skeleton):
@@ -281,6 +287,10 @@ class Skeleton(CoordinateSpace):
         """Return the same skeleton with these markers instead of its own."""
         return self._copy(markers=markers)
 
+    def with_closures(self, closures: Sequence[Closure]) -> Skeleton:
+        """Return the same skeleton with these loops instead of its own."""
+        return self._copy(closures=closures)
+
     def with_visuals(self, visuals: Visuals | LazyVisuals | None) -> Skeleton:
         """Return the same skeleton with this look instead of its own; None for no look."""
         return self._copy(visuals=visuals)
@@ -362,9 +372,9 @@ class Skeleton(CoordinateSpace):
         driven = {coupling.driven for coupling in self.couplings}
         dofs = {f"{b.name}.{dof}" for b in bones for dof in b.joint.dof_names} - driven
         speeds = {dof: speed for dof, speed in self._max_speed.items() if dof in dofs}
-        return self._copy(
-            name=name, bones=bones, markers=markers, masses=masses, home=home, max_speed=speeds
-        )
+        closures = [closure for closure in self.closures if kept.issuperset(closure.bones)]
+        changes = {"masses": masses, "home": home, "max_speed": speeds, "closures": closures}
+        return self._copy(name=name, bones=bones, markers=markers, **changes)
 
     # --- motion
 
@@ -383,6 +393,16 @@ class Skeleton(CoordinateSpace):
         fk.forward_kinematics_batch(self.tree, flat, np.zeros(3), scratch[0], scratch[1], R, p, S)
         lead = q.shape[:-1]
         return Pose(self, p[:, 1:].reshape(*lead, n - 1, 3), R[:, 1:].reshape(*lead, n - 1, 3, 3))
+
+    def backpropagate(self, q: ArrayLike, by_position: ArrayLike, by_rotation: ArrayLike) -> Array:
+        """Return the gradient of a loss by q, (B, nq), from that by the poses of all bones.
+
+        Args:
+            q: coordinates, (B, nq).
+            by_position: gradient by `Pose.positions`, (B, n_bones, 3).
+            by_rotation: gradient by `Pose.rotations`, (B, n_bones, 3, 3).
+        """
+        return backpropagate_poses(self, q, by_position, by_rotation)
 
     def without_couplings(self) -> Skeleton:
         """Return the same figure with all dofs of its joints free: q is `joint_coordinates`."""

@@ -32,7 +32,7 @@ from exactik.solvers._reachability import bound_reach
 from exactik.solvers._registry import METHODS, list_solvers, resolve_method
 from exactik.solvers._result import Result
 from exactik.solvers._solve import SolveOptions, solve, solve_until_stopped
-from exactik.solvers._uncertainty import Covariance
+from exactik.solvers._uncertainty import Covariance, backpropagate_result
 from exactik.solvers._verdict import STATUSES
 from exactik.solvers._view import Iterate, View
 from exactik.solvers.methods import (
@@ -87,6 +87,7 @@ __all__ = [
     "Solver",
     "Stepper",
     "View",
+    "backpropagate_result",
     "bound_reach",
     "can_solve_compiled",
     "compute_flat_curvature",

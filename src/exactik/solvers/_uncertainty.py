@@ -30,9 +30,11 @@ import numpy as np
 
 from exactik.errors import CoordinateError
 from exactik.kernels.calculus import dense
+from exactik.kernels.calculus.backpropagation import NEAR_MINIMUM
 from exactik.kernels.calculus.workspace import SLOPE, Goals, Workspace, update_kinematics
 from exactik.kernels.goals import centroids, pairs
 from exactik.kernels.goals import terms as term
+from exactik.kernels.tree.packed import NONE
 from exactik.problem import Problem
 from exactik.solvers._certificate import (
     CONVERGED_GRADIENT,
@@ -98,11 +100,6 @@ def _invert_hessian(result: Result) -> tuple[Array, Array]:
 
     Dofs are scaled to unit curvature first, so that metres and radians compare.
     """
-    if not result.converged:
-        slope = f"relative projected gradient {result.projected_gradient:.1e}"
-        raise CoordinateError(
-            f"error bars and sensitivities need a minimum; this solve did not converge ({slope})"
-        )
     problem, nv = result.problem, result.problem.skeleton.nv
     place = View(problem).at(result.q)
     free = np.flatnonzero(~find_active_dofs(problem, place))
@@ -127,6 +124,13 @@ def _invert_hessian(result: Result) -> tuple[Array, Array]:
     scaled_vectors = scale[:, None] * vectors[:, fixed]
     inverse[np.ix_(free, free)] = (scaled_vectors / values[fixed]) @ scaled_vectors.T
     null[free] = _reduce_to_echelon(scale[:, None] * vectors[:, ~fixed])
+    # A descent may stall where the cost is not resolved any better: what counts is how far it is.
+    distance = np.abs(inverse @ place.gradient).max(initial=0.0)
+    if not result.converged and distance > NEAR_MINIMUM:
+        slope = f"relative projected gradient {result.projected_gradient:.1e}"
+        raise CoordinateError(
+            f"error bars and sensitivities need a minimum; this solve did not converge ({slope})"
+        )
     return inverse, null
 
 
@@ -158,15 +162,30 @@ def _describe_direction(direction: Array, names: tuple[str, ...]) -> str:
     return " ".join(parts) + (" …" if len(order) > 4 else "")
 
 
+def backpropagate_result(result: Result, slope: Array) -> dict[str, Array]:
+    """Return the gradients by the targets of the terms, by goal, (n, 3), from that by the dofs."""
+    inverse, _ = _invert_hessian(result)
+    x = -inverse @ slope
+    by_term = _differentiate_terms_by_targets(result.problem, result.q)
+    return {name: np.array([x @ each for each in terms]) for name, terms in by_term.items()}
+
+
 def _compute_target_derivatives(problem: Problem, q: Array) -> dict[str, Array]:
     """Return ∂g/∂τ of every goal on a bone by name: (nv, 3), or (nv, 6) for a pose."""
+    by_term = _differentiate_terms_by_targets(problem, q)
+    goals = dict(zip(problem.rows, problem.goals, strict=True))
+    return {name: goals[name].join_target_derivatives(each) for name, each in by_term.items()}
+
+
+def _differentiate_terms_by_targets(problem: Problem, q: Array) -> dict[str, list[Array]]:
+    """Return ∂g/∂τ of the terms of every goal on a bone by name, (nv, 3) each."""
     tree, arrays, work = problem.skeleton.tree, problem.packed.arrays, problem.workspace
     J, r = problem.jacobian(q), problem.residual(q)
     W = problem.packed.weight
     force = W @ r
     update_kinematics(tree, arrays, problem.skeleton.normalised(q), work)
-    derivatives: dict[str, Array] = {}
-    for (name, terms), goal in zip(problem.packed.terms.items(), problem.goals, strict=True):
+    derivatives: dict[str, list[Array]] = {}
+    for name, terms in problem.packed.terms.items():
         by_term: list[Array] = []
         for m in range(terms.start, terms.stop):
             row = int(arrays.terms.row[m])
@@ -181,20 +200,20 @@ def _compute_target_derivatives(problem: Problem, q: Array) -> dict[str, Array]:
                 )
             by_term.append(-J.T @ W[:, rows] @ first + L.T @ mixed)
         if len(by_term) > 0:
-            derivatives[name] = goal.join_target_derivatives(by_term)
+            derivatives[name] = by_term
     return derivatives
 
 
 def _list_moving_points(arrays: Goals, m: int, work: Workspace) -> list[tuple[int, Array, float]]:
     """Return frame, point and share of all whose motions add up to that of term m."""
     terms, members = arrays.terms, arrays.centroids
-    if centroids.is_centroid(terms, m):
+    if terms.frame[m] == NONE:
         own = range(int(members.first[m]), int(members.first[m + 1]))
         places = [np.array(centroids.locate_member(members, k, work)) for k in own]
         frames = [int(members.frame[k]) for k in own]
         return list(zip(frames, places, [float(members.share[k]) for k in own], strict=True))
     points = [(int(terms.frame[m]), work.e, 1.0)]
-    if pairs.is_pair(terms, m):
+    if terms.other[m] != NONE:
         points.append((int(terms.other[m]), work.e, -1.0))
     return points
 
@@ -202,10 +221,10 @@ def _list_moving_points(arrays: Goals, m: int, work: Workspace) -> list[tuple[in
 def _differentiate_term_by_target(problem: Problem, m: int, force: Array) -> tuple[Array, Array]:
     """Return ∂r/∂τ, (3, 3), and Wr·∂²r/∂ξ∂τ, (6, 3), of term m; its point is left in work.e."""
     terms, work = problem.packed.arrays.terms, problem.workspace
-    if centroids.is_centroid(terms, m):
+    if terms.frame[m] == NONE:
         centroids.differentiate_centroid(terms, problem.packed.arrays.centroids, m, force, work)
         return -work.D[:, 3:], -work.X[:, 3:]
-    if pairs.is_pair(terms, m):
+    if terms.other[m] != NONE:
         placed, other = pairs.place_in_world(terms, m, work), work.R[int(terms.other[m])]
         axes = work.pair_axes[m]
         first, mixed = _differentiate_by_target(placed, m, work.no_shift, axes @ force, work)

@@ -264,6 +264,7 @@ def test_markers_without_a_name_that_means_something(in_few_frames: Subject):
     assert (mapping["yy"].marker, mapping["yy"].bone) == ("RSHN", "r_shin")
 
 
+@pytest.mark.full
 def test_where_hardly_anything_moves_places_tell_nothing(somebody: Subject):
     """Knee and ankle that bend by a degree or two do not tell the shin from thigh and foot."""
     skeleton, frames = somebody.skeleton, 12

@@ -72,7 +72,7 @@ def test_findings_say_what_a_verdict_rests_on(solved: ik.Track):
     kinds = {found.kind for found in solved.findings}
     needs_context = {"size", "handedness", "labels", "up-axis", "marker-set", "calibration"}
     needs_fit = {"proportions", "marker-symmetry"}
-    needs_cause = {"backwards"}
+    needs_cause = {"backwards", "left-out", "closure-gap"}
     assert set(THRESHOLDS) - kinds <= needs_context | needs_fit | needs_cause
     for found in solved.findings:
         assert found.severity in ("good", "look") and found.text != ""
@@ -112,7 +112,7 @@ def test_one_bad_leg_does_not_hide_in_a_good_mean(markers: ik.Markers):
     for name in ("LTHI", "LKNE", "LSHN", "LANK", "LHEE", "LTOE", "LMT5"):
         k = markers.names.index(name)
         places[:, k] = np.roll(places[:, k], 15, axis=0)
-    track = ik.track(ik.human(), replace(markers, positions=places))
+    track = ik.track(ik.human(), replace(markers, positions=places), robust=None)
     grade, codes = judge(track)
     assert grade != "good" and "doubt" in codes
     joints = track.joint_quality == Quality.DOUBTFUL
@@ -176,10 +176,15 @@ CASES: list[tuple[str, float, float, float | None]] = [
     ("matches", 0.1, 0.3, 0.8),
     ("proportions", 4.0, 9.0, 30.0),
     ("marker-symmetry", 2.26, 3.12, None),
+    ("left-out", 0.05, 0.2, 0.7),
+    ("closure-gap", 0.002 / ADULT, 0.004 / ADULT, None),
     ("calibration", 0.0, 1.0, None),
 ]
 
 DETAILS = {
+    "samples": "30 samples",
+    "mean": 0.004,
+    "largest": 0.09,
     "error": 0.02,
     "size": 2.0,
     "factor": 2.0,
@@ -242,12 +247,16 @@ def test_two_markers_of_a_wrist_that_exchange_names_are_named(markers: ik.Marker
     position = markers.positions.copy()
     position[20:40, [one, other]] = position[20:40, [other, one]]
     swapped = replace(markers, positions=position)
-    track = ik.track(ik.human(), swapped)
+    track = ik.track(ik.human(), swapped, robust=None)
     (swap,) = [found for found in track.attention if found.kind == "swap"]
     assert set(swap.names) == {"LWRA", "LWRB"} and swap.frames == (20, 39)
     wrist = track.skeleton.bone_index("l_wrist")
     assert (track.joint_quality[20:40, wrist] == Quality.DOUBTFUL).all()
-    assert ik.track(ik.human(), swapped, robust="huber").verdict.grade == "good"
+    for robust in ("auto", "huber"):
+        repaired = ik.track(ik.human(), swapped, robust=robust)
+        assert repaired.verdict.grade == "good"
+        (swap,) = (found for found in repaired.findings if found.kind == "swap")
+        assert swap.details["verdict"] == "repaired" and swap.frames == (20, 39)
 
 
 def test_reasons_come_in_order_of_weight():

@@ -99,10 +99,20 @@ def stray(markers: ik.Markers, name: str, seconds: float) -> ik.Markers:
 
 @pytest.mark.parametrize("name", ["RBWT", "LKNE", "STRN"])
 def test_a_marker_that_strays_for_a_while_is_named(markers: ik.Markers, name: str):
-    track = ik.track(ik.human(), stray(markers, name, 0.3))
+    track = ik.track(ik.human(), stray(markers, name, 0.3), robust=None)
     found = [one for one in track.attention if one.names == (name,)]
     assert any(one.first <= 125 and one.last >= 132 for one in found)
     assert (track.quality[120:138] == Quality.DOUBTFUL).any(axis=1).all()
+    # By default it is left out, said, and counts if it is much of what there is of it.
+    count = round(0.3 * RATE)
+    repaired = ik.track(ik.human(), stray(markers, name, 0.3))
+    (left_out,) = (one for one in repaired.attention if one.kind == "ignored-marker")
+    assert left_out.names == (name,) and left_out.frames == (120, 120 + count - 1)
+    assert left_out.value == pytest.approx(0.1, abs=0.02)
+    assert repaired.verdict.grade == "good"
+    (reason,) = ik.track(ik.human(), stray(markers, name, 0.3).between(1.0, 3.0)).verdict.reasons
+    assert reason.code == "left-out" and reason.names == (name,)
+    assert f"{count} samples were left out" in reason.text
 
 
 def test_what_a_robust_loss_left_out_does_no_harm(markers: ik.Markers):

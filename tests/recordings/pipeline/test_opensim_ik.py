@@ -10,7 +10,7 @@ import pytest
 
 import exactik as ik
 from exactik import cli
-from exactik.errors import FileError, ShapeError, UnknownNameError, UsageError
+from exactik.errors import FileError, FileWarning, ShapeError, UnknownNameError, UsageError
 from exactik.io import load_coordinate_table, load_ik_setup
 from exactik.recordings.pipeline import solve_ik_setup, write_ik_results
 from exactik.recordings.tracking import CoordinateReference
@@ -93,6 +93,46 @@ def test_only_the_frames_nearest_to_the_time_range_are_solved(folder: Path) -> N
     run(folder, make_setup(time_range="0.045 0.121"))
     table = load_coordinate_table(folder / "walk_ik.mot")
     assert table.times == pytest.approx([0.04, 0.06, 0.08, 0.1, 0.12])
+
+
+def test_motions_of_other_names_have_the_same_times(folder: Path) -> None:
+    """Beside the file that the set-up names: MOT, CSV and our own."""
+    (folder / "setup.xml").write_text(make_setup(time_range="0.045 0.121"))
+    motion = solve_ik_setup(folder / "setup.xml").track.motion
+    for name in ("x.mot", "x.csv", "x.npz"):
+        motion.save(folder / name)
+    times = pytest.approx([0.04, 0.06, 0.08, 0.1, 0.12])
+    assert load_coordinate_table(folder / "x.mot").times == times
+    rows = (folder / "x.csv").read_text().splitlines()[1:]
+    assert [float(row.split(",")[1]) for row in rows] == times
+    assert ik.load_motion(folder / "x.npz").times == times
+    assert ik.load_motion(folder / "x.mot", motion.skeleton).times == times
+    assert motion.between(0.04).times == pytest.approx([0.08, 0.1, 0.12])
+
+
+def test_a_gap_between_points_that_the_file_holds_together_is_said(folder: Path) -> None:
+    """Of a constraint between two bodies, kept in our own files."""
+    text = (folder / "leg.osim").read_text()
+    constraint = (
+        '<PointConstraint name="strap"><body_1>pelvis</body_1>'
+        "<location_body_1>0 -0.1 0</location_body_1><body_2>shank</body_2>"
+        "<location_body_2>0 0.3 0</location_body_2></PointConstraint>"
+    )
+    coupler = "<CoordinateCouplerConstraint"
+    (folder / "leg.osim").write_text(text.replace(coupler, f"{constraint}{coupler}"))
+    (folder / "setup.xml").write_text(make_setup())
+    with pytest.warns(FileWarning, match="not kept: 1 PointConstraint"):
+        track = solve_ik_setup(folder / "setup.xml").track
+    pose = track.motion.forward()
+    ends = pose.point("pelvis", (0.0, -0.1, 0.0)) - pose.point("shank", (0.0, 0.3, 0.0))
+    gap = np.linalg.norm(ends, axis=1)
+    (found,) = (f for f in track.findings if f.kind == "closure-gap")
+    assert found.severity == "care" and found.names == ("pelvis", "shank")
+    assert found.details["mean"] == pytest.approx(gap.mean())
+    assert f"on average, up to {1e3 * gap.max():.0f} mm" in found.text
+    track.motion.save(folder / "x.npz")
+    kept = ik.load_motion(folder / "x.npz").skeleton
+    assert kept.closures == track.skeleton.closures
 
 
 def coordinate_task(name: str, kind: str, value: float = 0.0) -> str:

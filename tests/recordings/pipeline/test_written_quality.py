@@ -26,7 +26,7 @@ def track() -> ik.Track:
     legs = markers.chosen([name for name in markers.names if name[1:] in LEGS])
     positions = np.array(legs.positions)
     positions[STRAY, legs.names.index("LKNE"), 1] += 0.15
-    return ik.track(ik.human(), replace(legs, positions=positions))
+    return ik.track(ik.human(), replace(legs, positions=positions), robust=None)
 
 
 def read_csv(path: Path) -> dict[str, list[str]]:

@@ -205,11 +205,10 @@ def test_limits_are_named_and_locked_dofs_are_not(plain: Track):
     bones = [replace(bone, joint=replace(bone.joint, limits=((-1.0, 1.0),))) for bone in arm.bones]
     arm = ik.Skeleton("arm", tuple(bones), {"A": ("upper", (0.4, 0.1, 0.0)), **arm.markers})
     q = np.array([[0.5, 0.5], [0.5, 1.2], [-1.3, 0.5]])
-    track = ik.track(arm, Markers(arm.forward(q).markers, tuple(arm.markers), 60.0), smooth=None)
+    markers = Markers(arm.forward(q).markers, tuple(arm.markers), 60.0)
+    track = ik.track(arm, markers, smooth=None, robust=None)
     assert track.at_limits.tolist() == [[False, False], [False, True], [True, False]]
-    locked = ik.track(
-        arm, Markers(arm.forward(q).markers, tuple(arm.markers), 60.0), lock="upper", smooth=None
-    )
+    locked = ik.track(arm, markers, lock="upper", smooth=None, robust=None)
     assert not locked.at_limits[:, 0].any()
     assert "lower.rz" in track.why[1] or track.status[1] == "no-markers"
 

@@ -50,6 +50,7 @@ def write_npz_motion(motion: Motion, path: str, quality: ColumnQuality | None = 
         "skeleton": skeleton_to_json(motion.skeleton),
         "rate": motion.rate,
         "first_frame": motion.first_frame,
+        "start_time": motion.start_time,
         "up_axis": motion.up_axis,
         "source": motion.source,
         "metadata": _to_json(motion.metadata),
@@ -149,6 +150,7 @@ def read_npz_motion(
             source=str(contents["source"]),
             metadata=dict(contents["metadata"]),
             notes=tuple(one_line(str(note)) for note in contents["notes"]),
+            start_time=float(contents.get("start_time", 0.0)),  # files of 0.1 have none
         )
 
 

@@ -15,6 +15,7 @@ from exactik.model import (
     JOINT_KINDS,
     Bone,
     BoneMass,
+    Closure,
     Coupling,
     Joint,
     JointAxis,
@@ -142,6 +143,8 @@ def skeleton_to_json(skeleton: Skeleton) -> dict[str, Any]:
         contents["masses"] = {
             bone: [entry.mass, list(entry.center)] for bone, entry in skeleton.masses.items()
         }
+    if len(skeleton.closures) > 0:
+        contents["closures"] = [list(closure) for closure in skeleton.closures]
     if skeleton.home is not None:
         contents["home"] = skeleton.home.tolist()
     if np.isfinite(skeleton.max_speed).any():
@@ -214,8 +217,19 @@ def skeleton_from_json(contents: dict[str, Any], notes: Notes) -> Skeleton:
         built = Skeleton.build(
             value["name"], bones, markers, couplings, masses=masses, max_speed=speeds
         )
+        built = built.with_closures(
+            [
+                Closure(str(name), (str(one), str(other)), (_as_point(here), _as_point(there)))
+                for name, (one, other), (here, there) in value.get("closures", [])
+            ]
+        )
         return dress(built.with_home(value.get("home")))
     except (*CONTENT_ERRORS, IndexError, RecursionError) as error:
         raise notes.error(
             f"the skeleton cannot be built: {describe_content_error(error)}"
         ) from None
+
+
+def _as_point(values: list[Any]) -> tuple[float, float, float]:
+    x, y, z = values
+    return float(x), float(y), float(z)

@@ -94,7 +94,8 @@ def build_skeleton(model: OpenSimModel) -> Skeleton:
             for body in model.bodies
             if body.name in known and math.isfinite(body.mass) and body.mass > 0.0
         }
-        return Skeleton.build(model.name, bones, markers, couplings=couplings, masses=masses)
+        figure = Skeleton.build(model.name, bones, markers, couplings=couplings, masses=masses)
+        return figure.with_closures(model.closures)
     except ExactikError as error:
         raise FileError(model.path, str(error)) from error
 

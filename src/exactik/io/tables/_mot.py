@@ -149,7 +149,16 @@ def read_mot_motion(
         shown = ", ".join(unmatched[:5])
         notes.remark(f"{len(unmatched)} columns match no dof and were left out: {shown}")
     frame_rate = rate if rate is not None else estimate_rate(table.times, None, notes)
-    return Motion(skeleton, q, frame_rate, source=path, metadata={"format": "MOT"}, notes=notes.all)
+    has_time = len(table.times) > 0 and np.isfinite(table.times[0])
+    return Motion(
+        skeleton,
+        q,
+        frame_rate,
+        source=path,
+        metadata={"format": "MOT"},
+        notes=notes.all,
+        start_time=float(table.times[0]) if has_time else 0.0,
+    )
 
 
 def write_mot(

@@ -121,8 +121,7 @@ def _read_header(lines: list[str], notes: Notes) -> TrcHeader:
         raise notes.error("no line that starts with DataRate; expected the header of a TRC file")
     if "\t" not in lines[key_line]:
         return _read_header_with_blanks(lines, key_line, notes)
-    keys, cells = lines[key_line].split("\t"), lines[key_line + 1].split("\t")
-    values = {k.strip(): v.strip() for k, v in zip(keys, cells, strict=False) if k.strip() != ""}
+    values = _pair_keys(lines[key_line].split("\t"), lines[key_line + 1].split("\t"))
     name_line, axis_line = key_line + 2, key_line + 3
     if not lines[name_line].lstrip().lower().startswith("frame"):
         place = f"line {name_line + 1}"
@@ -140,6 +139,15 @@ def _read_header(lines: list[str], notes: Notes) -> TrcHeader:
         first_row=_skip_empty_lines(lines, axis_line + 1 if has_axis_line else axis_line),
         has_tabs=True,
     )
+
+
+def _pair_keys(keys: list[str], cells: list[str]) -> dict[str, str]:
+    """Return key → value. Where tabs are doubled in one line alone, what is not empty pairs up."""
+    stated, given = ([c.strip() for c in row if c.strip() != ""] for row in (keys, cells))
+    if len(stated) == len(given):
+        return dict(zip(stated, given, strict=True))
+    pairs = ((key.strip(), cell.strip()) for key, cell in zip(keys, cells, strict=False))
+    return {key: cell for key, cell in pairs if key != ""}
 
 
 def _read_header_with_blanks(lines: list[str], key_line: int, notes: Notes) -> TrcHeader:

@@ -30,6 +30,7 @@ class Motion:
             is not a number throughout.
         rate: frames a second [Hz].
         first_frame: number of the first frame in the file.
+        start_time: of the first frame [s], as the file counts.
         up_axis: "x", "y" or "z" where the file or the user says so, else None.
         source: path of the file.
         metadata: what else the file says, such as its length unit.
@@ -44,6 +45,7 @@ class Motion:
     source: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    start_time: float = 0.0
 
     def without_couplings(self) -> Motion:
         """Return the same motion with all dofs of the joints free, see the skeleton's."""
@@ -81,12 +83,13 @@ class Motion:
 
     def __reduce__(self) -> tuple[Any, ...]:
         head = (self.skeleton, self.q, self.rate, self.first_frame, self.up_axis)
-        return type(self), (*head, self.source, dict(self.metadata), self.notes)
+        tail = (self.source, dict(self.metadata), self.notes, self.start_time)
+        return type(self), (*head, *tail)
 
     @property
     def times(self) -> Array:
-        """Time of each frame from the first [s], (T,)."""
-        return np.arange(len(self)) / self.rate
+        """Time of each frame [s], as the file counts, (T,)."""
+        return self.start_time + np.arange(len(self)) / self.rate
 
     def forward(self) -> Pose:
         """Return the pose of all bones in all frames, positions (T, n_bones, 3).
@@ -101,7 +104,12 @@ class Motion:
     def between(self, start: float | None = None, end: float | None = None) -> Motion:
         """Return the frames from `start` to `end`, both included [s from the first frame]."""
         part = slice_frames(len(self), self.rate, start, end)
-        return replace(self, q=self.q[part], first_frame=self.first_frame + part.start)
+        return replace(
+            self,
+            q=self.q[part],
+            first_frame=self.first_frame + part.start,
+            start_time=self.start_time + part.start / self.rate,
+        )
 
     def resampled(self, rate: float) -> Motion:
         """Return the same at another rate [Hz]: straight in q, shortest arcs for quaternions.

@@ -31,6 +31,9 @@ WEIGHT_PER_FRAME = {
     "ignored-marker": 0.5,
 }
 """The order in which a person should look; set by hand. A longer segment comes first."""
+MIN_LEFT_OUT_FRAMES = 3
+"""For which a marker is left out as an outlier, for the stretch to be listed; the share of samples
+that are is a finding by itself."""
 DISMISSED = ("unlikely", "undecided", "repaired")  # verdicts on swaps that need no look
 STATUS_JOIN_FRAMES, FIT_JOIN_FRAMES = 2, 4
 """Frames between two segments of the same kind up to which they are one entry; set by hand."""
@@ -48,6 +51,7 @@ def find_stretches(track: Track, lost: BoolArray) -> list[Finding]:
         *_find_costs_above_best(track),
         *_find_jumps(track),
         *_find_ignored_markers(track),
+        *_find_left_out_markers(track),
     ]
     for kind in ("no-markers", "not-converged"):
         for segment in find_segments(np.asarray(track.status == kind), join=STATUS_JOIN_FRAMES):
@@ -116,6 +120,17 @@ def _find_jumps(track: Track) -> Iterator[Finding]:
     for segment in find_segments(beside, join=FIT_JOIN_FRAMES):
         bones = track.jumping_bones[segment.first : segment.last].any(axis=0)
         yield _make_stretch(segment, "jump", names[bones].tolist())
+
+
+def _find_left_out_markers(track: Track) -> Iterator[Finding]:
+    """Yield each segment in which a marker was left out as a gross outlier."""
+    for m, name in enumerate(track.names):
+        left_out = track.left_out[:, m]
+        for segment in find_segments(left_out, join=FIT_JOIN_FRAMES):
+            frames = segment.first + np.flatnonzero(left_out[segment.first : segment.last + 1])
+            if len(frames) >= MIN_LEFT_OUT_FRAMES:
+                off = float(np.median(track.measure_recorded_errors(m, frames)))
+                yield _make_stretch(segment, "ignored-marker", (name,), off, "m")
 
 
 def _find_ignored_markers(track: Track) -> Iterator[Finding]:

@@ -118,6 +118,15 @@ class Evidence:
         return sd, np.cumsum(is_key) - 1
 
     @cached_property
+    def usual_sd(self) -> Array:
+        """Median of the error bars of each dof where it is determined, (nv,)."""
+        sd, bar_of_frame = self.bars
+        sd = sd[np.unique(bar_of_frame[self.frames])]
+        is_known = sd < self.track.options.assessment.open_sd
+        sd = np.where(is_known | ~is_known.any(axis=0), sd, np.nan)
+        return np.asarray(np.nanmedian(sd, axis=0))
+
+    @cached_property
     def lost(self) -> BoolArray:
         """Which dofs have lost the markers that determine them for a while, (T, nv)."""
         track = self.track

@@ -181,7 +181,7 @@ def find_concerned(evidence: Evidence, found: Finding) -> BoolArray | None:
     shift = _measure_shift(evidence, found)
     if shift is None:
         return None
-    bar = ERROR_BARS * np.median(evidence.bars[0], axis=0)
+    bar = ERROR_BARS * evidence.usual_sd
     most = ERROR_BARS * evidence.measured_sd
     return (shift > bar) & (shift + bar > most) & evidence.has_markers
 
@@ -189,8 +189,10 @@ def find_concerned(evidence: Evidence, found: Finding) -> BoolArray | None:
 def _measure_shift(evidence: Evidence, found: Finding) -> Array | None:
     """Return by how much the faults of markers move each dof [rad or m], (nv,); None without."""
     track, influence = evidence.track, evidence.influence
-    columns = {**{mine: mine for mine in track.names}, **track.recorded_names}
-    markers = [track.names.index(columns[name]) for name in found.names if name in columns]
+    columns = {name: m for m, name in enumerate(track.names)}
+    if found.kind in ("swap", "frozen-marker"):  # these have the names of the recording
+        columns = {track.recorded_names[name]: m for name, m in columns.items()}
+    markers = [columns[name] for name in found.names if name in columns]
     shift = np.zeros(track.skeleton.nv)
     match found.kind:
         case "marker-error" | "far-marker":

@@ -87,6 +87,12 @@ def examine_swaps(track: Track) -> list[Finding]:
         if len(same) > 0:
             suspicion = suspicion._replace(found_by="paths and pose")
         swaps.append(_examine_path(track, suspicion))
+    listed = [(swap.names, swap.first) for swap in swaps]
+    for done in track.swaps:  # by the pose alone
+        names = tuple(track.recorded_names[name] for name in done.names)
+        if not any({*pair} == {*names} and done.first <= at <= done.last for pair, at in listed):
+            one, other = (track.names.index(name) for name in done.names)
+            swaps.append(_examine(track, _Suspicion(done.first, done.last, one, other, "pose")))
     examined = [_examine(track, suspicion) for suspicion in by_pose[:MAX_EXAMINED]]
     swaps += [swap for swap in examined if swap.details["verdict"] == "likely"]
     return sorted(swaps, key=lambda swap: (swap.first, swap.names))

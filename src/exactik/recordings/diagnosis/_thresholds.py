@@ -84,6 +84,10 @@ THRESHOLDS: dict[str, Threshold] = {
     "proportions": Threshold(care=7.5, reject=15.0, unit="sd", remedy=MATCH),
     # Rms between left and right places of landmarks: 5 cm of bony ones, seldom 4 cm.
     "marker-symmetry": Threshold(care=2.4, unit="sd", remedy=MATCH),
+    # Of a marker's samples: one in ten thrown away is more than a camera's mistakes.
+    "left-out": Threshold(care=0.1, reject=0.6, unit="share", remedy=MATCH),
+    # 3 mm of an adult on average between points that the model's file holds together.
+    "closure-gap": Threshold(care=0.0018, unit="statures"),
     # The fit of the figure did not come to rest though the subject moves.
     "calibration": Threshold(care=0.0, remedy="exactik calibrate"),
 }

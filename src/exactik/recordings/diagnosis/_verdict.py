@@ -13,6 +13,7 @@ from exactik._text import join_names
 from exactik._threads import keep_blas_on_one_thread
 from exactik.model.motion import find_frozen_markers
 from exactik.recordings.diagnosis._evidence import Evidence
+from exactik.recordings.diagnosis._far_markers import MIN_JUMP
 from exactik.recordings.diagnosis._finding import Finding
 from exactik.recordings.diagnosis._map import (
     find_concerned,
@@ -67,9 +68,14 @@ def diagnose(track: Track) -> Diagnosis:
     ]
     offset = track.markers.first_frame
     found = sort_findings(replace(one, offset=offset) for one in found)
-    # What a fault of a marker moves by less than the error bars is not worth a word.
     with_dofs = [(one, find_concerned(evidence, one)) for one in found]
-    with_dofs = [(one, dofs) for one, dofs in with_dofs if dofs is None or dofs.any()]
+    # A small fault of a marker that moves nothing beyond its error bar is not worth a word.
+    large = MIN_JUMP * evidence.stature
+    with_dofs = [
+        (one, dofs)
+        for one, dofs in with_dofs
+        if dofs is None or dofs.any() or (one.unit == "m" and one.value >= large)
+    ]
     found = [one for one, _ in with_dofs]
     concerned = {n: dofs for n, (_, dofs) in enumerate(with_dofs) if dofs is not None}
     drawn = map_quality(evidence, found, concerned)

@@ -51,6 +51,11 @@ SENTENCES = {
     "marker-symmetry": (
         "{pairs!n} sit at places that are not mirror images, by up to {distance!m}"
     ),
+    "left-out": "{samples} were left out as gross outliers, {value!p} of {names[0]}'s at most",
+    "closure-gap": (
+        "the model's file holds {names!n} together, which is not kept: "
+        "the gap is {mean!m} on average, up to {largest!m}"
+    ),
     "calibration": "the fit of the figure to the subject did not come to rest",
     "bones-solved": "markers tell something of {names!n}",
     "bones-held": "no marker tells anything of {names!n}: held at rest",

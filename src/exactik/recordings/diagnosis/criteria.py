@@ -12,7 +12,11 @@ import numpy as np
 from exactik._text import count_noun
 from exactik.recordings.calibration import compare_with_anthropometry
 from exactik.recordings.diagnosis._evidence import Evidence
-from exactik.recordings.diagnosis._far_markers import find_far_stretches, find_marker_jumps
+from exactik.recordings.diagnosis._far_markers import (
+    count_moment_frames,
+    find_far_stretches,
+    find_marker_jumps,
+)
 from exactik.recordings.diagnosis._figure import (
     find_place_differences,
     find_unpaired_markers,
@@ -89,9 +93,20 @@ def measure_moments(evidence: Evidence) -> Iterator[Finding]:
     rate, stature = track.markers.rate, evidence.stature
     yield from find_far_stretches(errors, track.names, rate, track.sigma, first)
     positions = track.solved_positions[evidence.frames]
-    yield from find_marker_jumps(
+    jumps = find_marker_jumps(
         positions, ignored, track.names, rate, NEIGHBOUR_RATIO, stature, first
     )
+    moment = count_moment_frames(rate)
+    for jump in jumps:
+        ends = [
+            end
+            for swap in evidence.swaps
+            if swap.details["verdict"] == "likely"
+            and track.recorded_names[jump.names[0]] in swap.names
+            for end in (swap.first, swap.last + 1)
+        ]
+        if all(abs(jump.details["frame"] - end) > moment for end in ends):
+            yield jump  # no exchange of names explains it
 
 
 def measure_handedness(evidence: Evidence) -> Iterator[Finding]:
@@ -198,6 +213,29 @@ def measure_fit(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
+def measure_left_out(evidence: Evidence) -> Iterator[Finding]:
+    """Few samples of any marker were left out as gross outliers."""
+    track = evidence.track
+    left = track.left_out[evidence.frames].sum(axis=0)
+    if left.any():
+        shares = left / np.maximum(left + evidence.seen.sum(axis=0), 1)
+        order = [m for m in np.argsort(-shares, kind="stable") if left[m] > 0]
+        names = tuple(track.names[m] for m in order)
+        samples = count_noun(int(left.sum()), "sample")
+        yield measure("left-out", float(shares[order[0]]), names, samples=samples)
+
+
+def measure_closures(evidence: Evidence) -> Iterator[Finding]:
+    """Points that the figure's file holds together are together."""
+    motion = evidence.track.motion
+    pose = motion.skeleton.forward(np.array(motion.q[evidence.frames]))
+    for closure in motion.skeleton.closures:
+        gap = closure.measure_gap(pose)
+        mean, largest = float(gap.mean()), float(gap.max())
+        value = mean / evidence.stature
+        yield measure("closure-gap", value, closure.bones, mean=mean, largest=largest)
+
+
 def list_bones(evidence: Evidence) -> Iterator[Finding]:
     """Of which bones markers tell something, and in which frames the subject is seen."""
     held = tuple(b.name for b in evidence.skeleton.bones if b.name not in evidence.instrumented)
@@ -239,6 +277,8 @@ CRITERIA: tuple[Criterion, ...] = (
     measure_names,
     measure_up,
     measure_fit,
+    measure_left_out,
+    measure_closures,
     list_bones,
     list_dofs,
 )

@@ -61,19 +61,6 @@ from exactik.recordings.tracking._options import (
     AssessmentOptions,
     TrackingOptions,
 )
-from exactik.recordings.tracking._prepare import (
-    close_step,
-    count_bones_between,
-    cut_gaps,
-    estimate_initial_noise,
-    fill_gaps,
-    find_neighbours,
-    find_spikes,
-    fits_better_exchanged,
-    move_rigidly,
-    prepare_markers,
-    remove_outliers,
-)
 from exactik.recordings.tracking._problem import (
     ASSUMED_NOISE,
     LOSS_KINDS,
@@ -87,6 +74,19 @@ from exactik.recordings.tracking._problem import (
 from exactik.recordings.tracking._result import Track
 from exactik.recordings.tracking._track import track, track_many
 from exactik.recordings.tracking._track_options import PlainTrackOptions, TrackOptions
+from exactik.recordings.tracking.preparation import (
+    close_step,
+    count_bones_between,
+    cut_gaps,
+    estimate_initial_noise,
+    fill_gaps,
+    find_neighbours,
+    find_spikes,
+    fits_better_exchanged,
+    move_rigidly,
+    prepare_markers,
+    remove_outliers,
+)
 from exactik.recordings.tracking.smoothing import (
     Smoother,
     Smoothing,

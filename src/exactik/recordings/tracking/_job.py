@@ -17,9 +17,9 @@ from exactik.model.motion import Markers, Segment, cut_into_segments
 from exactik.recordings.tracking._courses import choose_tracking_gpu
 from exactik.recordings.tracking._frame_solver import TrackingRun
 from exactik.recordings.tracking._options import DEFAULT_OPTIONS, TrackingOptions
-from exactik.recordings.tracking._prepare import PreparedMarkers, prepare_markers
 from exactik.recordings.tracking._problem import make_tracking_problem
 from exactik.recordings.tracking._track_options import Progress, TrackOptions
+from exactik.recordings.tracking.preparation import PreparedMarkers, prepare_markers
 from exactik.recordings.tracking.smoothing import require_smooth
 from exactik.solvers import Auto, CompiledMethod, Method, require_count, resolve_method
 
@@ -110,6 +110,7 @@ def begin_tracking(
         raise UsageError(f"sigma is {sigma!r}; it must be a length > 0 [m]")
     if settings.references is not None and smooth is not None:
         raise UsageError("references hold frame by frame; they need smooth=None")
+    loss = None if settings.robust == "auto" else settings.robust
     problem = make_tracking_problem(
         skeleton,
         markers,
@@ -117,7 +118,7 @@ def begin_tracking(
         lock=settings.lock,
         strength=settings.strength,
         weights=settings.weights,
-        robust=settings.robust,
+        robust=loss,
         offsets=settings.offsets,
         posture=settings.posture,
         references=settings.references,
@@ -128,7 +129,7 @@ def begin_tracking(
     method, cold_method = choose_methods(settings.solver, options)
     cold_start = cold_method.options(problem.frame_problem)
 
-    prepared = prepare_markers(problem, cold_start, settings.robust, sigma, options)
+    prepared = prepare_markers(problem, cold_start, loss, sigma, options)
     problem = prepared.problem
     run = TrackingRun(
         problem=problem,

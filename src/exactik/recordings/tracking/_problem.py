@@ -294,7 +294,7 @@ def make_tracking_problem(
     if not is_number(posture) or not 0.0 <= posture < np.inf:
         raise UsageError(f"posture is {posture!r}; it must be a number ≥ 0")
     if not isinstance(robust, str | None) or robust not in LOSS_KINDS:
-        raise UsageError(f"robust is {robust!r}; it must be None, 'huber' or 'tukey'")
+        raise UsageError(f"robust is {robust!r}; it must be 'auto', None, 'huber' or 'tukey'")
     columns = [markers.names.index(name) for name in matches]
     position = np.take(markers.positions, columns, axis=1)
     position[np.isnan(position[..., 0] + position[..., 1] + position[..., 2])] = np.nan

@@ -67,8 +67,8 @@ class Track:
             it alone, (T,): what a continuous motion costs there; before smoothing.
         marker_weights: that a robust loss gave to the markers, 0 to 1, (T, M), else None.
         swaps: pairs of markers that were exchanged back, if the loss is robust.
-        spikes: samples that were left out because they stand out from their neighbours in time, if
-            the loss is robust, (T, M); else empty.
+        spikes: samples that were left out, (T, M): gross outliers if the loss is "auto", those that
+            stand out from their neighbours in time if it is another; else empty.
         sigma: standard deviation of the markers along each axis [m]: given, or estimated.
         seconds: that it took.
         solver: name of the method.
@@ -140,6 +140,24 @@ class Track:
         Spikes are missing and swapped markers exchanged back, if the loss is robust.
         """
         return self.problem.targets.position
+
+    @property
+    def left_out(self) -> BoolArray:
+        """Which samples were left out as gross outliers, (T, M); see `spikes`."""
+        shape = self.marker_errors.shape
+        return self.spikes if self.spikes.shape == shape else np.zeros(shape, dtype=bool)
+
+    def measure_recorded_errors(self, m: int, frames: IntArray) -> Array:
+        """Return how far marker m was recorded from its place [m], (n,), left out or not.
+
+        By its name in the recording, whoever was exchanged with it.
+        """
+        column = self.markers.names.index(self.recorded_names[self.names[m]])
+        at_origin = self.problem.select(frames).with_targets(
+            position=np.zeros((len(frames), len(self.names), 3))
+        )
+        place = -at_origin.residuals(np.array(self.motion.q[frames]))[:, m]
+        return np.linalg.norm(self.markers.positions[frames, column] - place, axis=1)
 
     @property
     def marker_points(self) -> Array:

@@ -42,6 +42,7 @@ from exactik.recordings.tracking._problem import (
 )
 from exactik.recordings.tracking._result import Track
 from exactik.recordings.tracking._track_options import Progress, TrackManyOptions, TrackOptions
+from exactik.recordings.tracking.preparation import repair_outliers
 from exactik.recordings.tracking.smoothing import smooth_path
 from exactik.solvers import ENDED_WORDS, count_iterations, require_count
 from exactik.typing import Array, BoolArray
@@ -174,6 +175,7 @@ def _solve_segments_together(jobs: Sequence[TrackingJob]) -> list[FrameSolutions
 
 def finish_tracking(job: TrackingJob, path: FrameSolutions) -> Track:
     """Go through the stages after the first pass, whose path is changed in place."""
+    job, path = _repair_outliers(job, path)
     run, prepared, markers, meter = job.run, job.prepared, job.markers, job.meter
     problem, settings = run.problem, job.settings
     branches, smooth, sigma = settings.branches, settings.smooth, settings.sigma
@@ -239,6 +241,7 @@ def finish_tracking(job: TrackingJob, path: FrameSolutions) -> Track:
             "branches": branches,
             "starts": settings.starts,
             "posture": settings.posture,
+            "robust": settings.robust,
         },
         options=options,
         problem=prepared.recorded,
@@ -247,6 +250,17 @@ def finish_tracking(job: TrackingJob, path: FrameSolutions) -> Track:
         smoothing=smoothing,
         frame_q=frame_q,
     )
+
+
+def _repair_outliers(job: TrackingJob, path: FrameSolutions) -> tuple[TrackingJob, FrameSolutions]:
+    """Return the job without gross outliers, and its path, if the loss is "auto"."""
+    if job.settings.robust != "auto":
+        return job, path
+    repaired = repair_outliers(job.run, job.prepared, path.q, job.settings.starts)
+    if repaired is None:
+        return job, path
+    prepared, path = repaired
+    return replace(job, run=replace(job.run, problem=prepared.problem), prepared=prepared), path
 
 
 def _count_threads(threads: int | None) -> int:

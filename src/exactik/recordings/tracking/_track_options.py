@@ -21,12 +21,14 @@ class PlainTrackOptions(DofOptions):
     """What can be asked of any recording, in words and numbers: `TrackOptions` has the rest."""
 
     robust: str | None = option(
-        None,
-        "How markers far from the figure count: none (fully), huber (less) or tukey (not at all).",
-        more='None, "huber" or "tukey".',
-        why="Least squares is right for noise; swaps and spikes are found before.",
+        "auto",
+        "How markers far from the figure count: auto (gross outliers are left out, swaps exchanged "
+        "back), none (fully), huber (less) or tukey (not at all).",
+        more='"auto" leaves a recording without any as None does, to the last bit.',
+        why="Least squares is right for noise, and not for what is thrown far away "
+        "(tests/recordings/tracking/test_track_bad_data.py).",
         metavar="WORD",
-        words={"none": None, "huber": "huber", "tukey": "tukey"},
+        words={"auto": "auto", "none": None, "huber": "huber", "tukey": "tukey"},
     )
     smooth: float | str | None = option(
         "auto",

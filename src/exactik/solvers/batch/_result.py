@@ -9,12 +9,13 @@ from functools import cached_property
 from typing import Any, cast, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from exactik._arrays import freeze
 from exactik._renamed import warn_renamed
 from exactik.problem import Problem
 from exactik.solvers import CONVERGED_GRADIENT, Certificate, Covariance, Result
+from exactik.solvers.batch._backpropagation import backpropagate
 from exactik.typing import Array, BoolArray, IntArray
 
 
@@ -170,6 +171,28 @@ class BatchResult:
     def covariance(self, sigma: float) -> list[Covariance]:
         """Return the error bars of each pose; see `Result.covariance`."""
         return [result.covariance(sigma) for result in self]
+
+    def backpropagate(
+        self, gradient: ArrayLike, *, on_failure: str = "raise", threads: int | None = None
+    ) -> dict[str, Array]:
+        """Return the gradients of a loss by the targets, from that by the solutions.
+
+        Exact, by the implicit function theorem: a solution stays a minimum while its targets move.
+        Dofs at limits that the goals push against stay where they are. Where the goals leave
+        directions open the pose answers by the shortest motion; a small `PostureGoal` makes that
+        unique, and faster.
+
+        Args:
+            gradient: of the loss by `q`, (B, nq).
+            on_failure: "raise" if a problem is not `settled` or ended in a saddle; "nan" for NaN in
+                its place. Problems of which the gradient is zero cannot fail.
+            threads: number of threads; one per processor if None.
+
+        Returns:
+            name of a goal → gradient by its targets, of their shape. For rotations it is the one
+            along rotations: matrices that are none have no solution.
+        """
+        return backpropagate(self, gradient, on_failure, threads)
 
     def __repr__(self) -> str:
         reached = int(self.reached.sum())

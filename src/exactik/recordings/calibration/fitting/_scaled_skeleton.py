@@ -107,7 +107,12 @@ class ScaledSkeleton:
             for bone, factor in zip(skeleton.bones, self._attachment_scales(scale), strict=True)
             if factor != 1.0
         }
-        scaled = skeleton.with_bones(bones, markers)
+        scaled = skeleton.with_bones(bones, markers).with_closures(
+            [
+                closure.moved(lambda bone, point: scale[skeleton.bone_index(bone)] * point)
+                for closure in skeleton.closures
+            ]
+        )
         return scaled if len(T_new_old) == 0 else scaled.with_attachments_mapped(T_new_old)
 
     def _attachment_scales(self, scale: Array) -> list[float]:

@@ -97,7 +97,7 @@ def solve_imu_setup(path: str | os.PathLike[str]) -> SolvedOrientations:
     return SolvedOrientations(
         setup=setup,
         model=model,
-        motion=Motion(skeleton, q, rate, up_axis="y"),
+        motion=Motion(skeleton, q, rate, up_axis="y", start_time=float(table.times[0])),
         times=table.times,
         names=names,
         errors=errors,

@@ -105,6 +105,7 @@ def track_tasks(
         markers,
         weights=dict(zip(names, weights.tolist(), strict=True)),
         smooth=None,
+        robust=None,
         posture=SETUP_POSTURE,
         branches=branches,
         threads=threads,
@@ -112,7 +113,8 @@ def track_tasks(
         references=references,
         options=options,
     )
-    return solved, said + unused
+    motion = replace(solved.motion, start_time=float(times[0]))
+    return replace(solved, motion=motion), said + unused
 
 
 def choose_markers(

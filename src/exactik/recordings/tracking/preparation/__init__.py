@@ -1,0 +1,40 @@
+"""Markers before they are solved: outliers left out or exchanged back, gaps filled in."""
+
+from exactik.recordings.tracking.preparation._fill import (
+    close_step,
+    count_bones_between,
+    cut_gaps,
+    fill_gaps,
+    find_neighbours,
+    move_rigidly,
+)
+from exactik.recordings.tracking.preparation._outliers import (
+    Outliers,
+    find_spikes,
+    fits_better_exchanged,
+    remove_outliers,
+)
+from exactik.recordings.tracking.preparation._prepare import (
+    PreparedMarkers,
+    estimate_initial_noise,
+    prepare_markers,
+)
+from exactik.recordings.tracking.preparation._repair import find_gross_outliers, repair_outliers
+
+__all__ = [
+    "Outliers",
+    "PreparedMarkers",
+    "close_step",
+    "count_bones_between",
+    "cut_gaps",
+    "estimate_initial_noise",
+    "fill_gaps",
+    "find_gross_outliers",
+    "find_neighbours",
+    "find_spikes",
+    "fits_better_exchanged",
+    "move_rigidly",
+    "prepare_markers",
+    "remove_outliers",
+    "repair_outliers",
+]
