@@ -79,9 +79,12 @@ def isolate() -> list[str]:
     tools = [shutil.which(name) for name in ("unshare", "setpriv")]
     if sys.platform != "linux" or os.geteuid() != 0 or None in tools:
         return []
-    print("as nobody, without a network:")
-    user = ["--reuid=65534", "--regid=65534", "--clear-groups"]
-    return [str(tools[0]), "--net", str(tools[1]), *user]
+    command = [str(tools[0]), "--net"]
+    if not all(path.stat().st_mode & 0o001 for path in Path(sys.executable).resolve().parents):
+        print("without a network (others may not run this Python):", flush=True)
+        return command
+    print("as nobody, without a network:", flush=True)
+    return [*command, str(tools[1]), "--reuid=65534", "--regid=65534", "--clear-groups"]
 
 
 def check_wheel(wheel: Path) -> None:
@@ -94,11 +97,12 @@ def check_wheel(wheel: Path) -> None:
         subprocess.run([python, "-m", "pip", "install", "-qq", wheel.resolve()], check=True)
         script = shutil.copy(__file__, folder)
         for path in (folder / "venv").rglob("*"):
-            path.chmod(path.stat().st_mode & ~0o222, follow_symlinks=path.is_symlink() is False)
+            if not path.is_symlink():
+                path.chmod(path.stat().st_mode & ~0o222)
         command = [*isolate(), str(python), "-I", script, "--installed"]
         done = subprocess.run(command, cwd="/", check=False)
         for path in (folder / "venv").rglob("*"):
-            if path.is_dir():
+            if path.is_dir() and not path.is_symlink():
                 path.chmod(0o755)
         sys.exit(done.returncode)
 
