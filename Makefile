@@ -1,6 +1,7 @@
 # On a bare clone every target sets up what it needs; it takes make and Python 3.11 or newer.
 PYTHON ?= python3
 ARGS ?=
+LEVELS ?=
 TORCH ?= 2.13.0
 BIN := .venv/bin
 DEMO := .venv/.stamp-demo
@@ -9,7 +10,7 @@ PEERS := .venv/.peers
 DOCS := .venv-docs/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup library demo test test-all test-slow test-gpu test-learning test-browser test-processors browser lint docs bench peers mutants fuzz recordings campaign release-check clean
+.PHONY: help setup library demo test test-all test-slow test-gpu test-learning test-browser test-processors browser lint docs bench peers mutants fuzz recordings campaign wheel release-check clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -82,6 +83,11 @@ recordings: $(STAMP) library ## solve and judge every recording of a person in .
 
 campaign: $(STAMP) library ## solve 400 recordings with known truth, and see how far qualities and error bars hold (ARGS="--jobs 16")
 	@$(BIN)/python tools/campaign.py --write $(ARGS)
+
+wheel: $(STAMP) ## build a wheel for this kind of machine into dist/ and try it in a fresh environment (LEVELS="x86-64-v3 x86-64-v2")
+	@rm -f dist/*.whl
+	@EXACTIK_LEVELS="$(LEVELS)" $(BIN)/python -m pip wheel -q --disable-pip-version-check --no-deps -w dist .
+	@$(BIN)/python tools/wheel_check.py dist/*.whl
 
 release-check: $(STAMP) ## build sdist and wheel, check them, and install them into fresh environments of Python 3.11 to 3.13
 	@$(BIN)/python tools/release_check.py $(ARGS)

@@ -31,16 +31,24 @@ class LibraryHook(BuildHookInterface):
         levels = os.environ.get("EXACTIK_LEVELS", "").split()
         environment = {**os.environ, "PYTHONPATH": str(source)}
         command = [sys.executable, "-m", "exactik.compile.aot"]
-        subprocess.run([*command, *levels], env=environment, check=True)
-        listing = [sys.executable, "-c", PRINT_LIBRARIES]
-        made = subprocess.run(listing, env=environment, check=True, capture_output=True, text=True)
-        files = [Path(line) for line in made.stdout.split("\n") if line]
+        fresh = _list_fresh(environment)
+        missing = [level for level in levels if not any(f.stem.endswith(level) for f in fresh)]
+        if len(missing) > 0 or len(levels) == 0:
+            subprocess.run([*command, *missing], env=environment, check=True)
+        files = _list_fresh(environment)
         chosen = [f for f in files if not levels or any(f.stem.endswith(level) for level in levels)]
         for file in chosen:
             build_data["force_include"][str(file)] = file.relative_to(source).as_posix()
         if chosen:
             build_data["pure_python"] = False
             build_data["tag"] = f"py3-none-{_find_platform(chosen)}"
+
+
+def _list_fresh(environment: dict[str, str]) -> list[Path]:
+    """Return the libraries that were made from the sources here."""
+    listing = [sys.executable, "-c", PRINT_LIBRARIES]
+    made = subprocess.run(listing, env=environment, check=True, capture_output=True, text=True)
+    return [Path(line) for line in made.stdout.splitlines() if line]
 
 
 def _find_platform(files: list[Path]) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import exactik
+from exactik.compile import load_library
 from tests.support.checkout import ROOT
 from tools.site import find_outside_requests
 
@@ -20,7 +21,15 @@ BLOCKS = [
 ]
 
 
+@pytest.fixture
+def nothing_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call of a kernel that the library does not have is an error; without a library none is."""
+    if load_library() is not None:
+        monkeypatch.setenv("EXACTIK_COMPILED", "strict")
+
+
 @pytest.mark.full
+@pytest.mark.usefixtures("nothing_is_compiled")
 @pytest.mark.parametrize("block", BLOCKS)
 def test_examples_run(block: str, capsys: pytest.CaptureFixture[str]):
     exec(compile(block, "example", "exec"), {"__name__": "example"})
@@ -47,6 +56,7 @@ def test_files_that_a_page_names_exist(page: Path):
         assert (page.parent / link).is_file(), link
 
 
+@pytest.mark.usefixtures("nothing_is_compiled")
 def test_the_readme_prints_what_it_says(capsys: pytest.CaptureFixture[str]):
     """What stands behind # after a print is what it prints, an ellipsis standing for the rest."""
     text = (ROOT / "README.md").read_text("utf-8")

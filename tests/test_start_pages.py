@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from exactik.compile import load_library
 from tests.support.checkout import ROOT
 
 PAGES = sorted((ROOT / "docs" / "start").glob("*.md"))
@@ -39,10 +40,10 @@ def serves(words: list[str]) -> bool:
     return words[0] == "pose" or (words[0] == "play" and "-o" not in words)
 
 
-def start_and_stop(command: list[str], folder: Path) -> None:
+def start_and_stop(command: list[str], folder: Path, environment: dict[str, str]) -> None:
     """Start a viewer, wait until it says where its page is, and end it."""
     with subprocess.Popen(
-        [*command, "--no-browser"], cwd=folder, stdout=subprocess.PIPE, text=True
+        [*command, "--no-browser"], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         impatience = threading.Timer(SERVE_S, process.kill)
@@ -59,10 +60,12 @@ def test_the_commands_of_a_start_page_lead_to_its_results(page: Path, tmp_path: 
     if page.stem != "robotics":
         pytest.importorskip("viser")
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    if load_library() is not None:  # nothing is compiled
+        environment["EXACTIK_COMPILED"] = "strict"
     for words in commands_of(page):
         command = [sys.executable, "-m", "exactik", *words]
         if serves(words):
-            start_and_stop(command, tmp_path)
+            start_and_stop(command, tmp_path, environment)
             continue
         done = subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True

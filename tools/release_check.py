@@ -23,6 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PYTHONS = ("3.11", "3.12", "3.13")
 IN_SDIST = ("README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "Makefile", "mkdocs.yml")
+LIBRARIES = "exactik/compile/lib/"  # which only wheels have
 
 # Runs ahead of the example: a checkout that shadows the wheel would prove nothing.
 GUARD = """\
@@ -101,6 +102,7 @@ def check_contents(wheel: Path, sdist: Path) -> str:
     with zipfile.ZipFile(wheel) as archive:
         packed = {n for n in archive.namelist() if ".dist-info/" not in n}
     sources = {n.removeprefix("src/") for n in tracked if n.startswith("src/exactik/")}
+    packed = {n for n in packed if not n.startswith(LIBRARIES)}
     if packed != sources:
         sys.exit(f"{wheel.name}: differs from src/ in {sorted(packed ^ sources)[:8]}")
     with tarfile.open(sdist) as archive:
@@ -128,7 +130,7 @@ def check_install(python: Path, wheel: Path, version: str, folder: Path) -> str:
     for line in quoted:
         if line not in said:
             sys.exit(f"the README promises {line!r}, and its example prints:\n{said}")
-    if run(scripts / "exactik", "--version", cwd=folder).strip() != f"exactik {version}":
+    if not run(scripts / "exactik", "--version", cwd=folder).startswith(f"exactik {version},"):
         sys.exit("exactik --version names another version")
     run(scripts / "exactik", "--help", cwd=folder)
     run(scripts / "exactik", "inspect", "human", cwd=folder)  # reads the data files

@@ -321,7 +321,9 @@ def test_takes_with_one_name_are_told_apart(solved: Path, tmp_path: Path, client
 def test_the_command_tells_how_far_it_is(solved: Path, tmp_path: Path):
     from typer.testing import CliRunner
 
-    from exactik.cli import app
+    from exactik.cli import app, load_commands
+
+    load_commands(["archive"])
 
     told = CliRunner().invoke(app, ["archive", "status", str(solved / "out"), "--json"])
     assert told.exit_code == 0 and json.loads(told.stdout)["states"] == {"done": 3}

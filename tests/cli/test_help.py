@@ -15,15 +15,15 @@ from typer.testing import CliRunner
 from exactik.cli import (
     OLD_SPELLINGS,
     WITHDRAWN,
-    add_commands_of_other_distributions,
     app,
+    load_commands,
     place_in_help,
 )
 from exactik.cli._app import ORDER
 from exactik.errors import UsageError
 from tests.support.checkout import ROOT
 
-add_commands_of_other_distributions([])
+load_commands([])
 COMMANDS: Any = typer.main.get_command(app)
 WORDS = "str|int|float|bool|list|dict|tuple|None|True|False|TEXT|INTEGER|BOOLEAN"
 PYTHON_TYPES = rf"<\w+>|\b({WORDS})\b"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -219,6 +220,18 @@ def test_json_is_strict_and_alone(run: Run, clean: ik.Markers):
     (one,) = answer["solved"]
     assert answer["failed"] == [] and one["written"] == ["a.bvh"]
     assert one["frames"] == 61 and one["error"]["mean_mm"] < 2.0 and one["attention"] == []
+    stages = ["starting", "reading", "preparing", "solving", "writing", "judging"]
+    assert sorted(answer["seconds"]) == sorted(stages)
+    assert all(seconds >= 0.0 for seconds in answer["seconds"].values())
+
+
+def test_the_last_line_says_where_the_time_went(run: Run, clean: ik.Markers):
+    ended = run("solve", "walk.c3d", *FIGURE, "--report", "walk.html")
+    said = "Took " + ended.flat.rpartition("Took ")[2]
+    total, *stages = re.findall(r"(\d+\.\d)", said)
+    assert re.fullmatch(r"Took \d+\.\d s: starting \d+\.\d(, \w+ \d+\.\d)*\.", said)
+    # Rounded, and seven stages of no tenth may be left out.
+    assert float(total) == pytest.approx(sum(map(float, stages)), abs=0.5)
 
 
 @pytest.mark.parametrize("up", ["y", "x"])

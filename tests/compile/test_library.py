@@ -163,6 +163,37 @@ def test_too_few_arguments_are_refused():
 
 # --- with and without a compiler
 
+# Numba asks for the code of `interrupted` while it compiles, in a call of C that loses exceptions.
+INTERRUPTED = """
+import ctypes, os, signal, sys
+from numba.extending import overload
+from exactik.compile import jit
+
+sys.unraisablehook = lambda lost: print("lost", lost.exc_type.__name__)
+
+def interrupted(): ...
+
+@overload(interrupted)
+def compile_interrupted():
+    ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), signal.SIGINT))()
+    return lambda: 1.0
+
+@jit
+def kernel():
+    return interrupted()
+
+try:
+    print("finished", kernel())
+except KeyboardInterrupt:
+    print("interrupted")
+print("again", kernel())
+"""
+
+
+def test_an_interrupt_that_is_lost_while_compiling_is_raised_after_it():
+    said = run(INTERRUPTED, EXACTIK_COMPILED="0").stdout
+    assert said.split("\n")[:3] == ["lost KeyboardInterrupt", "interrupted", "again 1.0"]
+
 
 def test_numba_is_not_imported_for_what_the_library_has():
     done = run(SOLVE + "import sys; print('numba' in sys.modules, 'llvmlite' in sys.modules)")

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from exactik.cli import app, main
+from exactik.cli import app, load_commands, main
 from exactik.errors import ExactikError, FileError, UnknownNameError
 from exactik.goals import PositionGoal
 from exactik.lab.landscape import compute_landscape, find_basins
@@ -336,6 +336,7 @@ def test_misuse_of_landscapes():
 
 
 def test_the_command_that_draws_maps(tmp_path: Path):
+    load_commands(["map"])
     path, numbers = tmp_path / "map.png", tmp_path / "map.csv"
     options = ["human", "--goal", "r_hand=0.4,-0.2,1.2", "--dofs", "r_upper_arm.rx", "r_forearm.rz"]
     for target in (path, numbers):

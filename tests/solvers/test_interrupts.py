@@ -25,8 +25,8 @@ from exactik.solvers import (
     solve_until_stopped,
 )
 
-# Interrupts itself 0.3 s into each call, and every 3 s until the call ends: one interrupt may be
-# lost, where LLVM calls back into Python. Were they not cut, the last two would go on for hours.
+# Interrupts itself 0.3 s into each call, and every 3 s until the call ends: Python loses one that
+# comes in a finaliser. Were they not cut, the last two would go on for hours.
 SCRIPT = """
 import os, signal, threading
 import numpy as np

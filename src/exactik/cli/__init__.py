@@ -1,26 +1,18 @@
-"""The command line, one module a command.
+"""The command line, one module a command, loaded when the command is called.
 
 Exit codes: 0 done, 1 done but something needs attention, 2 misuse or unreadable input (one line, no
 traceback). Other distributions add commands through the entry points `exactik.commands`.
 """
 
-from exactik.cli import (
-    _check,
-    _convert,
-    _demo,
-    _label,
-    _map,
-    _play,
-    _pose,
-    _retarget,
-    inspect,
-    solve,
-)
+from __future__ import annotations
+
+import typing as _typing
+
 from exactik.cli._app import (
     AsJson,
-    add_commands_of_other_distributions,
     app,
     command,
+    load_commands,
     main,
     place_in_help,
     print_json,
@@ -28,24 +20,41 @@ from exactik.cli._app import (
     say,
 )
 from exactik.cli._help import OLD_SPELLINGS, WITHDRAWN
-from exactik.cli._play import read_motion
-from exactik.cli._pose import load_figure, pose
-from exactik.cli._tables import parse_mapping
+
+if _typing.TYPE_CHECKING:
+    from exactik.cli._play import read_motion
+    from exactik.cli._pose import load_figure
+    from exactik.cli._tables import parse_mapping
 
 __all__ = [
     "OLD_SPELLINGS",
     "WITHDRAWN",
     "AsJson",
-    "add_commands_of_other_distributions",
     "app",
     "command",
+    "load_commands",
     "load_figure",
     "main",
     "parse_mapping",
     "place_in_help",
-    "pose",
     "print_json",
     "progress_bar",
     "read_motion",
     "say",
 ]
+
+_LATE = {
+    "_play": "read_motion",
+    "_pose": "load_figure",
+    "_tables": "parse_mapping",
+}
+
+
+def __getattr__(name: str) -> _typing.Any:
+    """Load what belongs to a command."""
+    from importlib import import_module
+
+    for module, names in _LATE.items():
+        if name in names.split():
+            return getattr(import_module(f"exactik.cli.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -16,7 +16,6 @@ import typer
 
 from exactik._options import OptionText, list_options
 from exactik._text import join_names
-from exactik.cli._tables import parse_mapping, parse_weights
 from exactik.errors import UsageError
 
 TakeOption = Annotated[
@@ -177,13 +176,25 @@ def _parse_filters(flag: str, texts: tuple[str, ...]) -> dict[str, str]:
     return filters
 
 
+def _parse_mapping(_: str, text: str) -> Any:
+    from exactik.cli._tables import parse_mapping  # of readers of files, which take a while
+
+    return parse_mapping(text)
+
+
+def _parse_weights(_: str, text: str) -> Any:
+    from exactik.cli._tables import parse_weights
+
+    return parse_weights(text)
+
+
 PARSERS: Mapping[str, Callable[[str, Any], Any]] = {
     "AXIS": _parse_axis,
     "COLUMN=VALUE": _parse_filters,
     "FORMATS": lambda _, text: tuple(text.split(",")),
     "MM": lambda _, value: 1e-3 * value,
-    "NAMES": lambda _, text: parse_mapping(text),
+    "NAMES": _parse_mapping,
     "UNIT": lambda _, text: parse_length_unit(text),
-    "WEIGHTS": lambda _, text: parse_weights(text),
+    "WEIGHTS": _parse_weights,
 }
 """Metavar → what makes a value of the flag and the text; others are taken as they are."""

@@ -22,6 +22,7 @@ from exactik.cli._app import (
     say,
 )
 from exactik.cli._options import to_flag
+from exactik.cli._stopwatch import Stopwatch
 from exactik.errors import ExactikError, FileError, UsageError
 from exactik.io import files_to_write, readable_suffixes, suffix_of, with_suffix, writable_suffixes
 from exactik.io.formats import BVH, CSV, MOT, NPZ
@@ -236,17 +237,20 @@ def print_solved(
 
 
 def write_tracked(
-    track: Track, plan: OutputPlan, options: RecordingOptions, subject: str
+    track: Track, plan: OutputPlan, options: RecordingOptions, subject: str, watch: Stopwatch
 ) -> tuple[dict[str, Any], list[tuple[Path, str]]]:
     """Write motions and report of a track; return its summary, and files with words about them."""
     written: list[tuple[Path, str]] = []
     rated = {CSV.suffix, MOT.suffix, NPZ.suffix} & {suffix_of(path) for path in plan.targets}
-    quality = rate_columns(track, plan.blank) if len(rated) > 0 else None
-    for path in plan.targets:
-        written += write_motion(track.motion, path, options.angles, options.rotations, quality)
-    summary = summary_of(track, command_line())
+    with watch.measure("judging"):
+        quality = rate_columns(track, plan.blank) if len(rated) > 0 else None
+        summary = summary_of(track, command_line())
+    with watch.measure("writing"):
+        for path in plan.targets:
+            written += write_motion(track.motion, path, options.angles, options.rotations, quality)
     if plan.report is not None:
-        write_report(track, str(plan.report), summary=summary)
+        with watch.measure("report"):
+            write_report(track, str(plan.report), summary=summary)
         written.append((plan.report, "the report"))
     return {**summary, "subject": subject}, written
 
@@ -255,10 +259,12 @@ def run_each(
     plans: Sequence[OutputPlan],
     run: Callable[[int, OutputPlan], list[dict[str, Any]]],
     as_json: bool,
+    watch: Stopwatch,
 ) -> tuple[int, int]:
     """Run plans one after the other; return how many failed, and the exit code.
 
-    That of the gravest verdict, or 2 if a plan failed: that is told, unless it is alone.
+    The exit code is that of the gravest verdict, or 2 if a plan failed: that is told, unless it is
+    alone. The last line says where the time went.
     """
     solved: list[dict[str, Any]] = []
     failed: list[dict[str, str]] = []
@@ -272,6 +278,9 @@ def run_each(
             failed.append({"source": str(plan.source), "error": str(error)})
             complain(f"exactik: {error}")
     if as_json:
-        print_json({"solved": solved, "failed": failed})
+        seconds = {stage: round(value, 3) for stage, value in watch.seconds.items()}
+        print_json({"solved": solved, "failed": failed, "seconds": seconds})
+    elif len(solved) > 0:
+        say(f"\n{textwrap.fill(watch.describe(), LINE_WIDTH)}")
     codes = [EXIT_CODES[summary["verdict"]] for summary in solved if "verdict" in summary]
     return len(failed), 2 if len(failed) > 0 else max(codes, default=0)

@@ -18,8 +18,9 @@ import functools
 import json
 import logging
 import os
+import platform
 import struct
-import sysconfig
+import sys
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -68,9 +69,8 @@ def list_sources(package: Path) -> list[Path]:
 
 
 def library_path(level: str) -> Path:
-    """Return where the library of a level is."""
-    platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-    return FOLDER / f"kernels-{platform}-{level}.so"
+    """Return where the library of a level is; the same for every Python of a machine."""
+    return FOLDER / f"kernels-{sys.platform}_{platform.machine()}-{level}.so"
 
 
 class Library:

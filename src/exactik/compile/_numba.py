@@ -7,7 +7,10 @@ edit to any of them counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -34,6 +37,13 @@ def make_dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> An
     if hasattr(index, "_source_stamp") and hasattr(index, "_load_index"):
         index._source_stamp = (index._source_stamp, _STAMP)
         index._load_index = _ignore_unreadable(index._load_index)
+    compile_ = made.compile
+
+    def compile_for(signature: Any) -> Any:
+        with _keep_interrupts():
+            return compile_(signature)
+
+    made.compile = compile_for
     return made
 
 
@@ -43,6 +53,34 @@ def make_linked_dispatcher(function: Callable[..., Any], options: dict[str, Any]
     options = {**options, "cache": False, "no_cpython_wrapper": True}
     njit: Any = numba.njit
     return njit(**options, pipeline_class=LinkOnlyCompiler)(function)
+
+
+@contextlib.contextmanager
+def _keep_interrupts() -> Iterator[None]:
+    """Raise at the end what an interrupt (Ctrl-C) raised inside, if that was lost.
+
+    LLVM calls back into Python, and exceptions do not pass through it.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    raised: list[BaseException] = []
+
+    def handle(number: int, frame: Any) -> None:
+        try:
+            handler(number, frame)
+        except BaseException as error:
+            raised.append(error)
+            raise
+
+    signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if raised:
+        raise raised[0]
 
 
 def _load_instructions() -> None:

@@ -49,6 +49,19 @@ def test_angles_are_as_near_the_truth_as_noise_allows(rec: SyntheticRecording, s
     assert places.mean() < 0.0007 and 0.8e-3 < solved.mean_error < 1e-3 * np.sqrt(8.0 / np.pi)
 
 
+def test_rounding_does_not_choose_the_pose():
+    """Nor does the processor: three joints of a neck, which one head's markers hardly tell apart.
+
+    Stopped at a relative gradient of 1e-4, 334 of the 481 frames are others, by up to 0.9 rad.
+    """
+    rec = simulate_recording(simulate_performance(4.0, seed=0), noise=0.001, gaps=0.05)
+    figure, there = rec.truth.skeleton, rec.markers.positions
+    moved = replace(rec.markers, positions=np.nextafter(there, np.inf))
+    with_it, without = (ik.track(figure, m, robust=None, smooth=None) for m in (moved, rec.markers))
+    assert np.abs(np.array(with_it.motion.q) - without.motion.q).max() < 1e-4
+    np.testing.assert_array_equal(with_it.certified, without.certified)
+
+
 def test_without_noise_it_is_the_truth():
     motion = simulate_performance(2.0, 60.0, acts=("wave",))
     rec = simulate_recording(motion, noise=0.0, gaps=0.0, swap=False)

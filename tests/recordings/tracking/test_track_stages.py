@@ -162,14 +162,13 @@ def test_methods_of_warm_and_cold_starts():
     assert choose_methods(newton, options) == (newton, newton)
 
 
-def test_poses_are_solved_to_a_ten_thousandth():
-    """Of the gradient: errors of poses far below the noise; cold starts are solved on."""
+def test_poses_are_solved_to_a_ten_millionth():
+    """Of the gradient: nothing is left of where they began; cold starts are solved on."""
     chain = make_chain(3, 4)
     noise = np.random.default_rng(0).normal(0.0, 0.002, (60, 12, 3))
     track = solve(chain, move_chain(chain, 60), noise, branches=False)
     at_rest = track.projected_gradient[track.ended == "converged"]
-    assert len(at_rest) > 50 and at_rest.max() <= 1e-4
-    assert at_rest.max() > 1e-5  # no tighter: it would take time and tell nothing
+    assert len(at_rest) > 50 and at_rest.max() <= 1e-7
     exact = solve(
         chain, move_chain(chain, 60), noise, branches=False, solver=ik.Auto(tolerance=1e-10)
     )

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any, NamedTuple
 
@@ -80,7 +80,12 @@ def recognise_marker_set(names: Iterable[str]) -> SetMatch | None:
     without a prefix where others have one ("Subject:LANK"). Of sets that explain as many, the one
     of which more is there.
     """
-    names = tuple(names)
+    return _recognise(tuple(names))
+
+
+@lru_cache(maxsize=16)
+def _recognise(names: tuple[str, ...]) -> SetMatch | None:
+    """As above; units, axes, subjects and reports all ask it of the same recording."""
     keys_of = {name: name_keys(short) for name, short in shorten_names(names).items()}
     computed = find_computed_names(names)
     has_prefix = any(":" in name for name in names)

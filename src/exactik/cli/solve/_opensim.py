@@ -34,20 +34,25 @@ def solve_setups(plans: Sequence[OutputPlan], request: SolveRequest) -> int:
     def solve(_: int, plan: OutputPlan) -> list[dict[str, Any]]:
         return [(_run_imu if is_imu_setup(plan.source) else _run)(plan, request)]
 
-    return run_each(plans, solve, request.as_json)[1]
+    return run_each(plans, solve, request.as_json, request.watch)[1]
 
 
 def _run(plan: OutputPlan, request: SolveRequest) -> dict[str, Any]:
     """Run one set-up file, write its files, say so; return the summary."""
     warned: list[Note] = []
     options = request.options
+    watch = request.watch
     with collect_warnings(warned, str(plan.source)), show_frames("solving") as report:
-        result = solve_ik_setup(
-            plan.source, branches=options.branches, threads=options.threads, progress=report
-        )
+        with watch.measure("reading"):
+            result = solve_ik_setup(
+                plan.source, branches=options.branches, threads=options.threads, progress=report
+            )
+        watch.add("reading", -result.track.seconds)
+        watch.add("solving", result.track.seconds)
     notes = [*warned, *result.notes]
-    by_setup = [(Path(path), words) for path, words in write_ik_results(result)]
-    summary, written = write_tracked(result.track, plan, options, result.setup.name)
+    with watch.measure("writing"):
+        by_setup = [(Path(path), words) for path, words in write_ik_results(result)]
+    summary, written = write_tracked(result.track, plan, options, result.setup.name, request.watch)
     written = [*by_setup, *written]
     summary["written"] = [str(path) for path, _ in written]
     summary["notes"] = [str(note) for note in notes]
@@ -63,11 +68,12 @@ def _run_imu(plan: OutputPlan, request: SolveRequest) -> dict[str, Any]:
         raise UsageError(f"{plan.source} is about inertial sensors; expected no --report")
     warned: list[Note] = []
     options, entries = request.options, request.entries
-    with collect_warnings(warned, str(plan.source)):
+    with collect_warnings(warned, str(plan.source)), request.watch.measure("solving"):
         result = solve_imu_setup(plan.source)
-    written = [(Path(path), words) for path, words in write_imu_results(result)]
-    for path in plan.targets:
-        written += write_motion(result.motion, path, options.angles, options.rotations)
+    with request.watch.measure("writing"):
+        written = [(Path(path), words) for path, words in write_imu_results(result)]
+        for path in plan.targets:
+            written += write_motion(result.motion, path, options.angles, options.rotations)
     errors = np.degrees(result.errors)
     worst = result.names[int(np.nanargmax(np.nanmax(errors, axis=0)))]
     notes = [*map(str, warned), *result.notes]

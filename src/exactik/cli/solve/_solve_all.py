@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from exactik.cli._app import Entries, say, show_frames
 from exactik.cli._outputs import OutputPlan, print_solved, run_each, write_tracked
+from exactik.cli._stopwatch import Stopwatch
 from exactik.errors import FileError
 from exactik.io import load_motion
 from exactik.model import Skeleton
@@ -33,6 +34,7 @@ class SolveRequest:
     take: str | None  # file of a motion of the first recording, to put markers on the skeleton
     as_json: bool  # print the summaries and nothing else
     list_all: bool  # list all frames that need attention
+    watch: Stopwatch = field(default_factory=Stopwatch)  # what the stages of all of them take
 
     @property
     def entries(self) -> Entries:
@@ -50,15 +52,21 @@ def solve_all(plans: list[OutputPlan], skeleton: LoadedSkeleton, request: SolveR
 
     def solve(n: int, plan: OutputPlan) -> list[dict[str, Any]]:
         nonlocal figure
-        options = request.options
-        recording = read_recording(plan.source, None, options, align=False)
+        options, watch = request.options, request.watch
+        with watch.measure("reading"):
+            recording = read_recording(plan.source, None, options, align=False)
         if not request.as_json:
             _print_inputs(plan, recording, skeleton, first=n == 0)
         if figure is None:
             # Before seconds go into fitting.
             check_names(recording.markers, skeleton.skeleton, _without_take(request))
             figure = _attach_markers(plan.source, skeleton, request)
-        subjects = _solve_recording(recording, skeleton, figure, prepared, request)
+        preparing = "fitting" if options.fit else "preparing"
+        with watch.measure(preparing):
+            subjects = _solve_recording(recording, skeleton, figure, prepared, request)
+        solving = sum(one.track.seconds for one in subjects)
+        watch.add(preparing, -solving)
+        watch.add("solving", solving)
         summaries = []
         for one in subjects:
             prepared.setdefault(one.subject, one.prepared)
@@ -66,7 +74,7 @@ def solve_all(plans: list[OutputPlan], skeleton: LoadedSkeleton, request: SolveR
             summaries.append(_write_solved(target, one, recording, skeleton, request))
         return summaries
 
-    failed, code = run_each(plans, solve, request.as_json)
+    failed, code = run_each(plans, solve, request.as_json, request.watch)
     if len(plans) > 1 and not request.as_json:
         bad = f", {failed} could not be" if failed > 0 else ""
         say(f"\n{len(plans) - failed} of {len(plans)} recordings solved{bad}.")
@@ -154,7 +162,9 @@ def _write_solved(
             f"calibrate {plan.source} --skeleton {skeleton.name}` once for all recordings."
         )
     request.entries.add("note", *notes)
-    summary, written = write_tracked(solved.track, plan, request.options, solved.subject)
+    summary, written = write_tracked(
+        solved.track, plan, request.options, solved.subject, request.watch
+    )
     summary["written"] = [str(path) for path, _ in written]
     summary["notes"] = [*skeleton.notes, *recording.notes, *notes]
     if not request.as_json:

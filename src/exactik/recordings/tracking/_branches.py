@@ -42,6 +42,9 @@ SAME_SOLUTION_DISTANCE = 1e-3
 MAX_LOST_FRAMES = 3.0
 """Cost, in usual frames, that a branch may lose after its best moment before it is given up. By
 hand; ten times as many find a little more in a quarter more time."""
+SAME_ERROR = 0.999
+"""Share of the median error from which a frame fits no better than it: of frames that fit alike
+rounding chooses none."""
 UNLIMITED_RANGE = 1.5
 """[rad or m] how far from neutral to look where there is no limit. By hand; limits leave little of
 it."""
@@ -170,7 +173,7 @@ def make_other_poses(window: PathWindow, frames: IntArray, seed: int) -> tuple[A
         limb_frames = frames
         if len(markers) > 0:
             error = np.nansum(window.residual[:, markers] ** 2, axis=(1, 2))
-            limb_frames = frames[error[frames - window.first] >= np.median(error)]
+            limb_frames = frames[error[frames - window.first] >= SAME_ERROR * np.median(error)]
         count = len(limb_frames)
         random_frames = rng.integers(window.first, window.last + 1, count)
         neutrals = np.repeat(neutral, count, axis=0)

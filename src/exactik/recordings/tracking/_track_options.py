@@ -88,8 +88,9 @@ class TrackOptions(PlainTrackOptions):
 
     solver: str | Method = option(
         "auto",
-        "A compiled method; its tolerance is 1e-4 if only its name is given.",
-        why="Its errors are far below the noise of markers, in the least time.",
+        "A compiled method; its tolerance is 1e-7 if only its name is given.",
+        why="Its answer does not depend on rounding (`TrackingOptions.warm_start`), in the least "
+        "time.",
     )
     weights: Mapping[str, float] | ArrayLike | None = option(
         None,
