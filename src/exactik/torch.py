@@ -1,4 +1,4 @@
-# pyright: reportMissingImports=false
+# pyright: reportMissingImports=false, reportIncompatibleMethodOverride=false
 """Inverse kinematics as a layer of PyTorch: batches in, tensors out, exact gradients back.
 
     import exactik.torch

@@ -43,7 +43,7 @@ def backpropagate(
     if gradient.shape != batch.q.shape:
         raise ShapeError(f"gradient has shape {gradient.shape}; expected {batch.q.shape}, as q")
     slopes = problem.skeleton.dof_gradient(batch.q, gradient)
-    felt = slopes.any(axis=1)  # what a loss does not look at needs no derivative
+    felt = np.array(slopes.any(axis=1), bool)  # what a loss does not look at needs no derivative
     by_term = np.zeros((len(batch), len(problem.template.arrays.terms.kind), 3))
     left = felt & ~_solve_compiled(batch, slopes, felt, by_term, threads)
     for i in np.flatnonzero(left):
