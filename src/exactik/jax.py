@@ -1,4 +1,4 @@
-# pyright: reportMissingImports=false
+# pyright: reportMissingImports=false, reportFunctionMemberAccess=false
 """Inverse kinematics inside JAX programs, under `jit` and `grad`, with exact gradients.
 
     import exactik.jax
