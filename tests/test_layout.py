@@ -104,6 +104,8 @@ def test_the_rule_itself(path: str, source: str, allowed: bool):
 @pytest.mark.parametrize("name", modules())
 def test_all_is_true(name: str):
     """`__all__` is sorted, has no doubles, resolves, and in a package leaves nothing out."""
+    if name in ("exactik.jax", "exactik.torch"):
+        pytest.importorskip(name.rpartition(".")[2], reason="not installed: make test-learning")
     module = importlib.import_module(name)
     listed = getattr(module, "__all__", None)
     if listed is None:

@@ -134,10 +134,10 @@ def read_mot_motion(
         if column.q_index >= 0:  # one that follows another has its value from that
             scale = np.pi / 180.0 if table.in_degrees and column.is_angle else 1.0
             q[:, column.q_index] = table.values[:, number] * scale
-    # What nothing determined has no number: a figure needs one, and where it stands none is known.
+    # What nothing determined has no number: a figure needs one, unless the whole frame is missing.
     rest, is_root = skeleton.neutral(), np.zeros(skeleton.nq, dtype=bool)
     is_root[skeleton.plain_q[(skeleton.dof_bones == 0) & (skeleton.plain_q >= 0)]] = True
-    is_empty = np.isnan(q) & ~is_root
+    is_empty = np.isnan(q) & ~is_root & ~np.isnan(q[:, ~is_root]).all(axis=1, keepdims=True)
     if is_empty.any():
         q = np.where(is_empty, rest, q)
         count = int(is_empty.any(axis=1).sum())

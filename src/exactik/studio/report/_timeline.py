@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 Facts = Mapping[str, Any]
 
 MAX_LANES = 24  # markers or dofs that get a lane of their own
-HEAT_COLUMNS = 2400  # of the heat map without scripts
+HEAT_COLUMNS = 1800  # of pictures over time: more than a page has pixels
 HEAT_ROW_PX = 15  # height of a marker in the heat map
 MIN_HEAT_PX = 120  # height of the heat map, whose scale needs room, of few markers
 MAX_HEAT_PX = 900  # height of the heat map
