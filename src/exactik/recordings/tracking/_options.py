@@ -22,8 +22,9 @@ class AssessmentOptions:
     Attributes:
         converged_gradient: relative gradient up to which a frame whose descent stalled counts as
             converged: what is left of the pose to find is far below the noise.
-        measured_sd: [rad or m] standard deviation up to which a value counts as measured: 95 % of
-            such values are within 10° of the truth.
+        measured_sd: [rad or m] standard deviation up to which a value counts as measured: by noise
+            alone, 95 % of such values are within 10° of the truth (docs/verdict.md has how many
+            are).
         open_sd: [rad or m] standard deviation above which nothing determines a value; in the median
             over the recording, that of a dof which is never determined.
         open_sd_frames: by which that is judged.
