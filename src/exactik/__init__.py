@@ -27,7 +27,7 @@ from exactik.goals import (
     PostureGoal,
     SoftLimitGoal,
 )
-from exactik.model import Bone, Coupling, Joint, Skeleton, hand, human, octopus, quadruped
+from exactik.model import Bone, Coupling, Joint, Loop, Skeleton, hand, human, octopus, quadruped
 from exactik.model.motion import Markers, Motion
 from exactik.problem import Problem
 from exactik.solvers import (
@@ -42,7 +42,6 @@ from exactik.solvers import (
 )
 from exactik.solvers.batch import BatchResult, solve_batch
 from exactik.solvers.control import Servo
-from exactik.solvers.loops import Loop, solve_with_loops
 
 if _typing.TYPE_CHECKING:
     from exactik.archive import solve_archive
@@ -121,7 +120,6 @@ __all__ = [
     "solve",
     "solve_archive",
     "solve_batch",
-    "solve_with_loops",
     "track",
     "track_many",
     "view",
