@@ -1,4 +1,4 @@
-"""A synthetic recording: markers with noise, gaps, a swap, outliers; and what a solve made of it."""
+"""A synthetic recording: markers with noise, gaps, a swap, outliers; what a solve made of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Markers put on a skeleton from a take with its motion and the markers; on which bones they are."""
+"""Markers put on a skeleton from a take with motion and markers, and on which bones they are."""
 
 from __future__ import annotations
 
