@@ -53,8 +53,8 @@ def page(viewer: MotionViewer) -> Iterator[Any]:
         yield page
 
 
-# Where the markers are on the page [px] whose labels viser would show in a picture, where the labels
-# are that it shows, and how far one of them has been from its marker in any picture.
+# Where the markers are on the page [px] whose labels viser would show in a picture, where those are
+# that it shows, and how far one of them has been from its marker in any picture.
 WATCH_LABELS = """() => {
   const inner = window.exactikLabels, markers = new Map();
   window.exactikLabels = (mesh, camera, drivers) => {
