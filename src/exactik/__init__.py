@@ -56,7 +56,6 @@ if _typing.TYPE_CHECKING:
     )
     from exactik.lab.check import check_derivatives
     from exactik.recordings.calibration import attach_markers, calibrate, propose_mapping
-    from exactik.recordings.diagnosis import Finding
     from exactik.recordings.tracking import Track, track, track_many
     from exactik.retargeting import retarget
     from exactik.studio.viewer import Keyframes, PosingSession, view
@@ -73,7 +72,6 @@ __all__ = [
     "ExactikError",
     "FileError",
     "FileWarning",
-    "Finding",
     "FrameGoal",
     "Goal",
     "Joint",
@@ -146,14 +144,13 @@ _LATE = {
     "io": "convert load_markers load_motion load_skeleton save_markers save_motion save_skeleton",
     "lab.check": "check_derivatives",
     "recordings.calibration": "attach_markers calibrate propose_mapping",
-    "recordings.diagnosis": "Finding",
     "recordings.tracking": "Track track track_many",
     "retargeting": "retarget",
     "studio.viewer": "Keyframes PosingSession view",
 }
 _LATE_PACKAGES = ("anatomy", "archive", "io", "lab", "recordings", "retargeting", "studio")
 
-# Where the names are that were here in 0.2; they still work, with a warning.
+# Where the names are that were here once; they still work, with a warning.
 _MOVED = {
     "archive": "ArchiveResult",
     "errors": "CoordinateError GoalError ModelError NonFiniteError ShapeError UnknownNameError",
@@ -162,6 +159,7 @@ _MOVED = {
     "model.motion": "Analog ForcePlate Series",
     "problem": "ScipyProblem",
     "recordings.calibration": "Calibration MarkerMapping",
+    "recordings.diagnosis": "Finding",
     "retargeting": "Retargeting",
     "solvers": "BFGS CCD LBFGS STATUSES Certificate CompiledMethod Covariance DampedLeastSquares "
     "GaussNewton History Iterate JacobianTranspose Method NewtonHigham NewtonPCG ProjectedCG "
