@@ -54,8 +54,7 @@ class Collisions(TermGoal):
         skeleton: the figure.
         pairs: "auto", or pairs of names of bones.
         margin: gap that is to be left [m].
-        obstacles: shapes of the world: `Sphere`, `Capsule`, `Cuboid`, `HalfSpace`, with None for
-            the bone.
+        obstacles: shapes of the world: `Sphere`, `Capsule`, `HalfSpace`, with None for the bone.
         band: ε [m], see `DistanceGoal`.
         tolerance: how much of the margin may be used up [m]; None means all of it, 1 mm at least.
 
@@ -84,10 +83,10 @@ class Collisions(TermGoal):
         require_one_weight(self)
         object.__setattr__(self, "obstacles", tuple(self.obstacles))
         for shape in self.obstacles:
-            if not isinstance(shape, CollisionShape) or shape.bone is not None:
+            if not isinstance(shape, Capsule | HalfSpace) or shape.bone is not None:
                 raise GoalError(
                     f"obstacle of goal {self.label!r} is {shape!r}; expected a shape whose bone is "
-                    "None: Sphere, Capsule, Cuboid or HalfSpace"
+                    "None: Sphere, Capsule or HalfSpace"
                 )
         if len(self.contacts) == 0:
             raise GoalError(f"goal {self.label!r}: no two shapes of the figure can touch")
