@@ -14,6 +14,7 @@ from exactik.errors import ExactikError, FileError, FileWarning, UsageError
 from exactik.goals import (
     AimGoal,
     CenterOfMassGoal,
+    Collisions,
     DirectionGoal,
     DistanceGoal,
     FrameGoal,
@@ -68,6 +69,7 @@ __all__ = [
     "BatchResult",
     "Bone",
     "CenterOfMassGoal",
+    "Collisions",
     "Coupling",
     "DirectionGoal",
     "DistanceGoal",
