@@ -26,7 +26,7 @@ FIRM = 100.0
 allowed."""
 
 
-class Contact(NamedTuple):
+class ShapePair(NamedTuple):
     """Two shapes that are kept apart; the second one may be an obstacle."""
 
     a: Capsule
@@ -96,7 +96,7 @@ class Collisions(TermGoal):
         return "collisions"
 
     @cached_property
-    def contacts(self) -> tuple[Contact, ...]:
+    def contacts(self) -> tuple[ShapePair, ...]:
         """The shapes that are kept apart."""
         shapes = [s for s in self.skeleton.shapes.shapes if isinstance(s, Capsule)]
         movable = _Neighbours(self.skeleton)
@@ -109,9 +109,9 @@ class Collisions(TermGoal):
             found = _find_pairs(self.skeleton, shapes, movable, self.margin)
         else:
             wanted = _check_pairs(self.skeleton, self.pairs)
-            found = [Contact(a, b) for a, b in _combine(shapes) if _names(a, b) in wanted]
+            found = [ShapePair(a, b) for a, b in _combine(shapes) if _names(a, b) in wanted]
         free = [shape for shape in shapes if movable.moves(shape.bone)]
-        return (*found, *(Contact(a, b) for b in self.obstacles for a in free))
+        return (*found, *(ShapePair(a, b) for b in self.obstacles for a in free))
 
     def terms(self, skeleton: Skeleton) -> list[Term]:
         """Return a term for each pair, and for each end of a capsule above a half-space."""
@@ -121,7 +121,7 @@ class Collisions(TermGoal):
     def _terms_of_contacts(self) -> list[list[Term]]:
         return [self._make_terms(contact) for contact in self.contacts]
 
-    def _make_terms(self, contact: Contact) -> list[Term]:
+    def _make_terms(self, contact: ShapePair) -> list[Term]:
         a, b = contact
         ends, bone = a.ends, a.bone or ""
         if isinstance(b, HalfSpace):
@@ -218,7 +218,7 @@ def _check_pairs(skeleton: Skeleton, pairs: Sequence[tuple[str, str]]) -> set[fr
 
 def _find_pairs(
     skeleton: Skeleton, shapes: Sequence[Capsule], movable: _Neighbours, margin: float
-) -> list[Contact]:
+) -> list[ShapePair]:
     """Return the pairs that "auto" means."""
     left_out = skeleton.shapes.left_out
     pairs = [
@@ -238,7 +238,7 @@ def _find_pairs(
     first, second = (np.array([places[id(pair[k])] for pair in pairs]) for k in (0, 1))
     gaps = find_segment_distances(first, second)
     return [
-        Contact(a, b)
+        ShapePair(a, b)
         for (a, b), gap in zip(pairs, gaps, strict=True)
         if gap >= a.radius + b.radius + margin
     ]
