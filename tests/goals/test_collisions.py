@@ -69,7 +69,8 @@ def test_gaps_are_those_between_sampled_points() -> None:
     assert (gaps <= sampled + 1e-12).all()
     assert np.abs(gaps - sampled).max() < 0.02
     for k in range(20):
-        shapes = Capsule("a", *first[k], 0.02), Capsule(None, *second[k], 0.01)
+        (a0, a1), (b0, b1) = first[k], second[k]
+        shapes = Capsule("a", a0, a1, 0.02), Capsule(None, b0, b1, 0.01)
         assert measure_gap(*shapes) == pytest.approx(gaps[k] - 0.03, abs=1e-9)
 
 
@@ -210,7 +211,7 @@ def test_misuse_is_refused_with_a_reason() -> None:
     with pytest.raises(GoalError, match="expected 'auto' or pairs"):
         Collisions(ARMS, "all")
     with pytest.raises(GoalError, match="expected names of two bones"):
-        Collisions(ARMS, ["left"])
+        Collisions(ARMS, [("left", "left")])
     with pytest.raises(UnknownNameError, match="no bone named 'lefd'; did you mean 'left'"):
         Collisions(ARMS, [("lefd", "right")])
     with pytest.raises(UnknownNameError, match="no bone with a shape named 'base'"):

@@ -107,13 +107,16 @@ def _draw_collisions(
     radii = rng.uniform(0.1, 0.5, size=4)
     other = Sphere(bones[1], ends[1, 0], radii[1])
     if rng.random() < 0.7:
-        other = Capsule(bones[1], *ends[1], radii[1])
-    figure = skeleton.with_shapes([Capsule(bones[0], *ends[0], radii[0]), other])
+        other = Capsule(bones[1], ends[1, 0], ends[1, 1], radii[1])
+    figure = skeleton.with_shapes([Capsule(bones[0], ends[0, 0], ends[0, 1], radii[0]), other])
     return Collisions(
         figure,
         [bones],
         margin=float(rng.uniform(0.0, 3.0)),
-        obstacles=(Capsule(None, *ends[2], radii[2]), HalfSpace(None, ends[3, 0], ends[3, 1])),
+        obstacles=(
+            Capsule(None, ends[2, 0], ends[2, 1], radii[2]),
+            HalfSpace(None, ends[3, 0], ends[3, 1]),
+        ),
         band=float(rng.uniform(0.05, 0.5)),
         weight=weight,
     )

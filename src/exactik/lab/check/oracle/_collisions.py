@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,7 @@ def compute_collision_rows(goal: Collisions, frames: dict[str, JetFrame]) -> Jet
                 height = dot(end - np.asarray(b.through), constant(normal, n)) - a.radius
                 rows.append(_make_row(goal.margin - height, goal.band, none) * normal)
             continue
+        assert isinstance(b, Capsule)
         gap = _find_gap(first, _place_ends(b, frames, n)) - a.radius - b.radius
         rows.append(stack([-_make_row(goal.margin - gap, goal.band, none), none, none]))
     return concatenate(rows)
@@ -47,7 +49,8 @@ def _find_gap(first: tuple[Jet, Jet], second: tuple[Jet, Jet]) -> Jet:
     for s, t in product((0.0, 1.0, None), repeat=2):
         if (s is None and uu.value == 0.0) or (t is None and vv.value == 0.0):
             continue
-        here, there = s, t
+        here: Any = s
+        there: Any = t
         if s is None and t is None:
             det = uu * vv - uv * uv
             if det.value <= ALMOST_PARALLEL * float(uu.value * vv.value):
@@ -67,9 +70,9 @@ def _find_gap(first: tuple[Jet, Jet], second: tuple[Jet, Jet]) -> Jet:
     return sqrt(best)
 
 
-def _is_within(place: Jet | float | None) -> bool:
-    value = place.value if isinstance(place, Jet) else place
-    return value is not None and 0.0 <= float(value) <= 1.0
+def _is_within(place: Any) -> bool:
+    value = float(place.value if isinstance(place, Jet) else place)
+    return 0.0 <= value <= 1.0
 
 
 def _make_row(x: Jet, band: float, none: Jet) -> Jet:
