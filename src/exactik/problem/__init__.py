@@ -2,7 +2,7 @@
 
 from exactik.kernels.goals.sums import EXACT, GAUSS_NEWTON, GRADIENT, VALUE
 from exactik.problem._dofs import compute_dof_bounds, compute_strengths, find_locked_dofs
-from exactik.problem._options import DofOptions
+from exactik.problem._options import DofOptions, SpeedOptions
 from exactik.problem._problem import Problem
 from exactik.problem._scipy import ScipyProblem
 
@@ -14,6 +14,7 @@ __all__ = [
     "DofOptions",
     "Problem",
     "ScipyProblem",
+    "SpeedOptions",
     "compute_dof_bounds",
     "compute_strengths",
     "find_locked_dofs",

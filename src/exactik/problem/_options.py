@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+
+from numpy.typing import ArrayLike
 
 from exactik._options import option
 
@@ -25,4 +27,21 @@ class DofOptions:
         "Bones or dofs that stay at rest, by name or pattern; may be given repeatedly.",
         why="All that can move may be needed.",
         metavar="NAME",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpeedOptions:
+    """How fast a motion may be."""
+
+    max_speed: float | str | ArrayLike | Mapping[str, float] | None = option(
+        None,
+        "Largest speed of joints in rad/s, of shifts in m/s; file for those of the figure's file.",
+        more="One for all dofs, one for each (nv,), or name or pattern → speed. Of all motions "
+        "that keep it, the nearest one is taken, dof by dof; others do not make up for it.",
+        why="A body is as fast as it is; a robot's file says what its motors can.",
+        unit="rad/s or m/s",
+        metavar="SPEED",
+        words={"none": None, "file": "file"},
+        number="a speed in rad/s",
     )

@@ -72,7 +72,7 @@ from exactik.recordings.tracking._problem import (
     match_markers,
 )
 from exactik.recordings.tracking._result import Track
-from exactik.recordings.tracking._track import count_threads, track, track_many
+from exactik.recordings.tracking._track import count_threads, keep_speeds, track, track_many
 from exactik.recordings.tracking._track_options import PlainTrackOptions, TrackOptions
 from exactik.recordings.tracking.preparation import (
     close_step,
@@ -147,6 +147,7 @@ __all__ = [
     "follow_frames",
     "improve_poor_segments",
     "join_problems",
+    "keep_speeds",
     "make_other_poses",
     "make_postures",
     "make_prior",

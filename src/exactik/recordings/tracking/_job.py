@@ -22,6 +22,7 @@ from exactik.recordings.tracking._track_options import Progress, TrackOptions
 from exactik.recordings.tracking.preparation import PreparedMarkers, prepare_markers
 from exactik.recordings.tracking.smoothing import require_smooth
 from exactik.solvers import Auto, CompiledMethod, Method, require_count, resolve_method
+from exactik.solvers.control import find_speeds
 
 PROGRESS_SHARES = {"first pass": 0.15, "branches": 0.7, "smoothing": 0.15}
 """Of the time, roughly; only for the progress that is shown."""
@@ -114,6 +115,10 @@ def begin_tracking(
         raise UsageError(f"sigma is {sigma!r}; it must be a length > 0 [m]")
     if settings.references is not None and smooth is not None:
         raise UsageError("references hold frame by frame; they need smooth=None")
+    if settings.max_speed is not None:
+        find_speeds(skeleton, settings.max_speed)
+        if len(skeleton.loops) > 0:
+            raise UsageError("max_speed cannot be kept beside closed loops yet; leave out one")
     loss = None if settings.robust == "auto" else settings.robust
     problem = make_tracking_problem(
         skeleton,

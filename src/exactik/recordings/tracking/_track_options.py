@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from numpy.typing import ArrayLike
 
 from exactik._options import option
-from exactik.problem import DofOptions
+from exactik.problem import DofOptions, SpeedOptions
 from exactik.recordings.tracking._options import TrackingOptions
 from exactik.recordings.tracking._problem import POSTURE_WEIGHT, CoordinateReference
 from exactik.solvers import Method
@@ -17,7 +17,7 @@ Progress = Callable[[int, int], object]
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlainTrackOptions(DofOptions):
+class PlainTrackOptions(SpeedOptions, DofOptions):
     """What can be asked of any recording, in words and numbers: `TrackOptions` has the rest."""
 
     robust: str | None = option(
