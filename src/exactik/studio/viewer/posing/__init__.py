@@ -1,6 +1,7 @@
 """Posing by hand: a session without a window, a worker that advances it, and the page."""
 
 from exactik.studio.viewer.posing._app import PoseViewer
+from exactik.studio.viewer.posing._autosave import find_state_folder
 from exactik.studio.viewer.posing._editable import PosingState
 from exactik.studio.viewer.posing._gizmo import (
     GIZMO_AXES,
@@ -20,4 +21,5 @@ from exactik.studio.viewer.posing._robots import (
     measure_dexterity,
 )
 from exactik.studio.viewer.posing._session import PosingSession, Update
+from exactik.studio.viewer.posing._words import REACHED, PoseWords
 from exactik.studio.viewer.posing._worker import PosingWorker
