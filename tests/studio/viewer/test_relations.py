@@ -57,7 +57,7 @@ def test_hands_that_are_held_together_stay_so(oriented: bool):
 
     session.set_dof("l_upper_arm.rx", 0.4)  # angles that are set move them apart, for good
     place, _ = hand_in_hand(session)
-    drag_slowly(session, "l_hand", session.handles["l_hand"].position + (0.05, 0.0, 0.05))
+    drag_slowly(session, "l_hand", np.add(session.handles["l_hand"].position, (0.05, 0.0, 0.05)))
     assert np.linalg.norm(hand_in_hand(session)[0] - place) < 1e-3
 
     session.join("r_hand", "l_hand", False)
@@ -101,7 +101,7 @@ def test_a_figure_keeps_its_balance_while_it_reaches_too_far():
 def test_a_foot_that_is_lifted_supports_nothing():
     session = PosingSession(ik.human())
     session.keep_balance()
-    drag_slowly(session, "r_foot", session.handles["r_foot"].position + (0.0, 0.0, 0.15))
+    drag_slowly(session, "r_foot", np.add(session.handles["r_foot"].position, (0.0, 0.0, 0.15)))
     balance = compute_balance(session.pose())
     assert balance is not None
     assert balance.margin > 0.0 and balance.support[:, 1].min() > 0.0  # on the left foot alone
@@ -139,7 +139,7 @@ def test_why_a_pose_is_not_reached_is_said_until_the_next_drag():
         session.settle()
     assert said.startswith("Pelvis 1") and " mm short. " in said
     assert "ankle dorsiflexion: at its limit (35°)" in said and "_" not in said
-    drag_slowly(session, "r_hand", session.handles["r_hand"].position + (0.0, 0.0, 0.01))
+    drag_slowly(session, "r_hand", np.add(session.handles["r_hand"].position, (0.0, 0.0, 0.01)))
     verdict = session.verdict()
     assert verdict is not None and words.describe_result(verdict) == REACHED
 

@@ -21,5 +21,5 @@ from exactik.studio.viewer.posing._robots import (
     measure_dexterity,
 )
 from exactik.studio.viewer.posing._session import PosingSession, Update
-from exactik.studio.viewer.posing._words import REACHED, PoseWords
 from exactik.studio.viewer.posing._worker import PosingWorker
+from exactik.studio.viewer.posing.panel._words import REACHED, PoseWords

@@ -23,13 +23,13 @@ from exactik.studio.viewer.posing._autosave import Autosave
 from exactik.studio.viewer.posing._balance_scene import BalanceScene
 from exactik.studio.viewer.posing._scene import HandleScene
 from exactik.studio.viewer.posing._session import PosingSession, Update
-from exactik.studio.viewer.posing._words import REACHED, PoseWords
 from exactik.studio.viewer.posing._worker import PosingWorker
 from exactik.studio.viewer.posing.panel._advanced import AdvancedPanel
 from exactik.studio.viewer.posing.panel._joints import JointPanel
 from exactik.studio.viewer.posing.panel._keys import KeyPanel
 from exactik.studio.viewer.posing.panel._library import LibraryPanel
 from exactik.studio.viewer.posing.panel._timeline import TimelineBar
+from exactik.studio.viewer.posing.panel._words import REACHED, PoseWords
 
 FIGURE_SUFFIXES = readable_suffixes("skeleton")
 CLICK_HINT = "Click a bone to turn it; drag it to pull it."
