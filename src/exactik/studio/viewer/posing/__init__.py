@@ -22,4 +22,4 @@ from exactik.studio.viewer.posing._robots import (
 )
 from exactik.studio.viewer.posing._session import PosingSession, Update
 from exactik.studio.viewer.posing._worker import PosingWorker
-from exactik.studio.viewer.posing.panel._words import REACHED, PoseWords
+from exactik.studio.viewer.posing.panel import REACHED, PoseWords
