@@ -130,7 +130,7 @@ def test_knees_bend_wherever_the_pelvis_is_pulled_down():
 
 
 def test_why_a_pose_is_not_reached_is_said_until_the_next_drag():
-    session, words = PosingSession(ik.human()), PoseWords(ik.human())
+    session, words, said = PosingSession(ik.human()), PoseWords(ik.human()), ""
     drag_slowly(session, "pelvis", np.array([0.0, 0.0, 0.5]))
     for _ in range(3):  # also after it has been let go
         verdict = session.verdict()
