@@ -70,9 +70,7 @@ def map_quality(
     locked = np.asarray(track.problem.frame_problem.locked)
     bound = track.at_limits | locked
     drawn.quality[bound] = Quality.BOUND
-    sd, bar_of_frame = evidence.bars
-    is_wide = sd > evidence.measured_sd
-    drawn.quality[is_wide[bar_of_frame] & ~bound] = Quality.INFERRED
+    drawn.quality[evidence.is_wide & ~bound] = Quality.INFERRED
     drawn.quality[:, (evidence.is_open | ~evidence.has_markers) & ~locked] = Quality.OPEN
     _mark_lost(drawn, evidence)
     for n, dofs in concerned.items():

@@ -30,6 +30,7 @@ from exactik.recordings.tracking._error_bars import (
     measure_frame_errors,
     raise_quality,
 )
+from exactik.recordings.tracking._figure_errors import FigureErrors
 from exactik.recordings.tracking._first_pass import (
     align_to_markers,
     make_start_poses,
@@ -106,6 +107,7 @@ __all__ = [
     "WARM_START",
     "AssessmentOptions",
     "CoordinateReference",
+    "FigureErrors",
     "FramePoses",
     "FramePostures",
     "FrameSolutions",
