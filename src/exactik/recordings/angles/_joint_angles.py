@@ -105,8 +105,8 @@ class JointAngles:
             rows = np.concatenate([rows, np.degrees(self.sd)], axis=1)
         write_csv(os.fspath(path), names, rows, self.times, self.first_frame)
 
-    def with_sd(self, sd: Array, noise_sd: Array) -> JointAngles:
-        """Return the same with standard deviations and the part of noise [rad], (T, n) each."""
+    def with_sd(self, sd: Array, noise_sd: Array | None = None) -> JointAngles:
+        """Return the same with standard deviations, and the part of noise [rad], (T, n) each."""
         return replace(self, sd=sd, noise_sd=noise_sd)
 
 

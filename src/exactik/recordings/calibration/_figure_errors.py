@@ -53,7 +53,7 @@ def estimate_figure_errors(solution: FitSolution) -> FigureErrors:
     poses, fitted = _choose_poses(solution), solution.scaled.parameter_count
     K = np.concatenate([_compute_fit_columns(poses), _compute_joint_columns(poses)], axis=3)
     frames, count, nv = len(poses.q), K.shape[3], solution.problem.skeleton.nv
-    held = np.asarray(solution.problem.targets.rest_weight).reshape(-1, nv).mean(axis=0)
+    held = np.atleast_2d(solution.problem.targets.rest_weight).mean(axis=0)
     held = np.diag(held + MIN_INFORMATION)
     moved, information = np.empty((frames, nv, count)), np.zeros((fitted, count))
     for f in range(frames):
