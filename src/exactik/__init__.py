@@ -14,6 +14,7 @@ from exactik.errors import ExactikError, FileError, FileWarning, UsageError
 from exactik.goals import (
     AimGoal,
     CenterOfMassGoal,
+    Collisions,
     DirectionGoal,
     DistanceGoal,
     FrameGoal,
@@ -66,6 +67,7 @@ __all__ = [
     "BatchResult",
     "Bone",
     "CenterOfMassGoal",
+    "Collisions",
     "Coupling",
     "DirectionGoal",
     "DistanceGoal",

@@ -16,11 +16,17 @@ from exactik._registry import find
 from exactik.errors import UnknownNameError
 from exactik.kernels.linear.elimination import ancestor_pairs
 from exactik.kernels.tree import fk
-from exactik.model._backpropagation import backpropagate_poses
 from exactik.model._bone import Bone
 from exactik.model._coordinates import CoordinateSpace
 from exactik.model._coupling import Closure, Coupling, check_closures, check_couplings
-from exactik.model._jacobian import Frame, Route, Rows, bone_jacobian, bone_jacobian_dot
+from exactik.model._jacobian import (
+    Frame,
+    Route,
+    Rows,
+    backpropagate_poses,
+    bone_jacobian,
+    bone_jacobian_dot,
+)
 from exactik.model._mass import BoneMass, LazyMasses, check_masses, map_masses, scale_masses
 from exactik.model._packing import find_last_dofs
 from exactik.model._pose import Pose

@@ -15,7 +15,7 @@ from exactik._renamed import warn_renamed
 from exactik.problem import Problem
 from exactik.solvers._certificate import CONVERGED_GRADIENT, Certificate, make_certificate
 from exactik.solvers._descend import History
-from exactik.solvers._goal_errors import compute_goal_errors
+from exactik.solvers._goal_errors import compute_goal_errors, find_contacts
 from exactik.solvers._uncertainty import Covariance, compute_covariance, compute_sensitivity
 from exactik.solvers._verdict import Verdict, make_verdict
 from exactik.typing import Array
@@ -80,6 +80,11 @@ class Result:
         """Old name of `goal_errors`, as an array."""
         warn_renamed("Result.misses", ".goal_errors")
         return np.array(list(self.goal_errors.values()))
+
+    @cached_property
+    def contacts(self) -> dict[tuple[str, str], float]:
+        """Bodies that `Collisions` would have farther apart, and by how much [m], worst first."""
+        return find_contacts(self.problem, self.q.copy())
 
     @property
     def errors_in_words(self) -> dict[str, str]:

@@ -41,7 +41,8 @@ STATUSES = (
 )
 
 MIN_NAMED_PUSH = 1e-3  # relative gradient above which a limit is worth naming
-MAX_NAMED_LIMITS = 2
+MIN_NAMED_DEPTH = 0.1  # of the deepest contact: the same of contacts
+MAX_NAMED_LIMITS = 2  # and contacts
 MIN_SEARCH = 3  # descents that are worth mentioning: one start and a detour are no search
 
 SUSPECT_REACHES = 30.0
@@ -82,14 +83,14 @@ def make_verdict(result: Result) -> Verdict:
             "stationary",
             f"converged, {short}, but whether to a minimum or a saddle is not certain{searched}",
         )
-    limits = describe_limits(result)
+    limits, held = describe_limits(result), _describe_contacts(result)
     if limits != "":
-        return Verdict(
-            "at-limits", f"converged, but {short}: {limits}, which stops it here{searched}"
-        )
+        stop = f"{limits}, and it is {held}, which" if held != "" else f"{limits}, which"
+        return Verdict("at-limits", f"converged, but {short}: {stop} stops it here{searched}")
     if result.certificate.size == 0:
         searched = ", because no dof is free to move"
-    return Verdict("local-minimum", f"converged to a local minimum, {short}{searched}")
+    held = f": {held}" if held != "" else ""
+    return Verdict("local-minimum", f"converged to a local minimum, {short}{held}{searched}")
 
 
 def _describe_search(result: Result) -> str:
@@ -118,12 +119,21 @@ def _describe_worst_goal(result: Result) -> tuple[str, str]:
     if len(parts) == 0:
         return "", ""
     errors = result.goal_errors
-    part = parts[int(np.argmax([errors[part.name] / part.tolerance for part in parts]))]
+    part = _find_worst_part(result)
     error = errors[part.name]
     if result.reached:
         allowed = part.describe(part.tolerance)
         return f"; worst {part.name}, {part.describe(error)} of {allowed}", ""
+    if len(part.contacts) > 0:
+        a, b = next(pair for pair in result.contacts if pair in part.contacts)
+        return a, f"is {part.describe(error)} nearer to {b} than it may be"
     return part.name, f"is {part.describe(error)} {'short' if part.unit == 'm' else 'off'}"
+
+
+def _find_worst_part(result: Result) -> GoalPart:
+    errors = result.goal_errors
+    parts = result.problem.packed.error_parts
+    return parts[int(np.argmax([errors[part.name] / part.tolerance for part in parts]))]
 
 
 def _judge_unfinished(result: Result, short: str) -> Verdict:
@@ -196,6 +206,19 @@ def _describe_immovable(result: Result) -> str | None:
 def _holds(rows: slice, part: GoalPart) -> bool:
     """Return whether a part is of the goal with these rows of the residual."""
     return rows.start <= part.rows.start and part.rows.stop <= rows.stop
+
+
+def _describe_contacts(result: Result) -> str:
+    """Return what bodies push against that hold back other goals, worst first, or nothing."""
+    if len(_find_worst_part(result).contacts) > 0:
+        return ""  # that is what is missed
+    worst = max(result.contacts.values(), default=0.0)
+    pairs = [pair for pair, depth in result.contacts.items() if depth > MIN_NAMED_DEPTH * worst]
+    if len(pairs) == 0:
+        return ""
+    text = "held by " + ", ".join(f"{a} against {b}" for a, b in pairs[:MAX_NAMED_LIMITS])
+    more = len(pairs) - MAX_NAMED_LIMITS
+    return text + (f" and {more} more" if more > 0 else "")
 
 
 def describe_limits(result: Result) -> str:
