@@ -1,4 +1,4 @@
-"""Error bars of what is wrong with a fitted figure: by hand, and against subjects that are known."""
+"""Error bars of what is wrong with a fitted figure: by hand, and against known subjects."""
 
 from dataclasses import replace
 

@@ -226,7 +226,7 @@ def test_the_command_line_runs_set_up_files(
 
     monkeypatch.chdir(folder)
     Path("setup.xml").write_text(make_setup())
-    code, said = call("solve", "setup.xml")
+    code, said = call("solve", "setup.xml", "-v")
     assert code in (0, 1)
     assert "walk_ik.mot: coordinates" in said and "couplers hold exactly" in said
     assert Path("leg_ik_marker_errors.sto").exists()

@@ -56,9 +56,10 @@ def estimate_figure_errors(solution: FitSolution) -> FigureErrors:
     held = np.atleast_2d(solution.problem.targets.rest_weight).mean(axis=0)
     held = np.diag(held + MIN_INFORMATION)
     moved, information = np.empty((frames, nv, count)), np.zeros((fitted, count))
+    rows = 3 * poses.weights.shape[1]
     for f in range(frames):
         w = np.repeat(poses.weights[f], 3)[:, None]
-        J, K_f = poses.jacobians[f].reshape(-1, nv), K[f].reshape(-1, count)
+        J, K_f = poses.jacobians[f].reshape(rows, nv), K[f].reshape(rows, count)
         moved[f] = np.linalg.solve((w * J).T @ J + held, (w * J).T @ K_f)
         information += (w * K_f[:, :fitted]).T @ (K_f - J @ moved[f])
     # Of all frames of the fit, of which these are some.
