@@ -98,6 +98,11 @@ class Result:
         errors = self.goal_errors
         return all(errors[p.name] <= p.tolerance for p in self.problem.packed.error_parts)
 
+    @cached_property
+    def solved_problem(self) -> Problem:
+        """The problem that q is to be a minimum of: with closed loops, if the figure has any."""
+        return self.problem
+
     @property
     def solutions(self) -> tuple[Result, ...]:
         """This one and the `other_solutions`: distinct minima, cheapest first."""
@@ -139,7 +144,7 @@ class Result:
     @cached_property
     def certificate(self) -> Certificate:
         """Proof of what kind of place q is."""
-        return make_certificate(self.problem, self.q)
+        return make_certificate(self.solved_problem, self.q)
 
     def covariance(self, sigma: float) -> Covariance:
         """Return how far noise in the target positions moves the dofs.
