@@ -87,6 +87,7 @@ def test_angles_have_both_kinds_of_bars():
     markers = simulate_recording(motion, noise=0.001, gaps=0.0, swap=False).markers
     angles = ik.calibrate(motion.skeleton, markers, frames=30).track.angles()
     knee = angles.names.index("knee_flexion_r")
+    assert angles.sd is not None and angles.noise_sd is not None
     assert (angles.sd >= angles.noise_sd).all()
     assert np.degrees(np.median(angles.sd[:, knee])) > 5.0 * np.degrees(
         np.median(angles.noise_sd[:, knee])
