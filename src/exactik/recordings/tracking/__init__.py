@@ -21,6 +21,7 @@ from exactik.recordings.tracking._continuity import (
 )
 from exactik.recordings.tracking._error_bars import (
     GRAVITY,
+    FigureErrors,
     Quality,
     QualityArray,
     are_minima,
@@ -30,7 +31,6 @@ from exactik.recordings.tracking._error_bars import (
     measure_frame_errors,
     raise_quality,
 )
-from exactik.recordings.tracking._figure_errors import FigureErrors
 from exactik.recordings.tracking._first_pass import (
     align_to_markers,
     make_start_poses,

@@ -25,6 +25,7 @@ from exactik.recordings.angles import (
 )
 from exactik.recordings.tracking._continuity import find_jumping_bones
 from exactik.recordings.tracking._error_bars import (
+    FigureErrors,
     QualityArray,
     are_minima,
     compute_combination_deviations,
@@ -32,7 +33,6 @@ from exactik.recordings.tracking._error_bars import (
     find_worst_quality,
     measure_frame_errors,
 )
-from exactik.recordings.tracking._figure_errors import FigureErrors
 from exactik.recordings.tracking._options import TrackingOptions
 from exactik.recordings.tracking._problem import UNKNOWN_SD, TrackingProblem, match_markers
 from exactik.recordings.tracking.smoothing import Smoothing
