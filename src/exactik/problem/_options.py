@@ -37,9 +37,8 @@ class SpeedOptions:
     max_speed: float | str | ArrayLike | Mapping[str, float] | None = option(
         None,
         "Largest speed of joints in rad/s, of shifts in m/s; file for those of the figure's file.",
-        more="One for all dofs, one for each (nv,), or name or pattern → speed. Of all motions "
-        "that keep it, the nearest one is taken, dof by dof; others do not make up for it.",
-        why="A body is as fast as it is; a robot's file says what its motors can.",
+        more="One for all dofs, one for each (nv,), or name or pattern → speed. The nearest motion "
+        "that keeps it, dof by dof.",
         unit="rad/s or m/s",
         metavar="SPEED",
         words={"none": None, "file": "file"},

@@ -141,10 +141,7 @@ def retarget(motion: Motion, target: Skeleton, options: RetargetOptions) -> Reta
     begin = time.perf_counter()
     motion = require_instance("motion", motion, Motion)
     target = require_instance("target", target, Skeleton)
-    if len(motion) == 0:
-        raise UsageError("the motion has no frame; retarget needs one at least")
-    if not np.isfinite(motion.q).all():
-        raise UsageError("retarget needs a motion whose frames all have a pose; fill gaps first")
+    _require_poses(motion)
     threads, progress = options.threads, options.progress
     workers = (os.cpu_count() or 1) if threads is None else require_count("threads", threads)
     contacts = ContactOptions() if options.contacts is None else options.contacts
@@ -230,6 +227,13 @@ def _copy_source(
 
     bends = _find_bends(target, correspondence, rotations)
     return copy_orientations(target, correspondence.pairs, rotations, bends, places, report_frames)
+
+
+def _require_poses(motion: Motion) -> None:
+    if len(motion) == 0:
+        raise UsageError("the motion has no frame; retarget needs one at least")
+    if not np.isfinite(motion.q).all():
+        raise UsageError("retarget needs a motion whose frames all have a pose; fill gaps first")
 
 
 def _keep_speeds(
