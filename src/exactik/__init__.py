@@ -14,6 +14,7 @@ from exactik.errors import ExactikError, FileError, FileWarning, UsageError
 from exactik.goals import (
     AimGoal,
     CenterOfMassGoal,
+    Collisions,
     DirectionGoal,
     DistanceGoal,
     FrameGoal,
@@ -27,7 +28,7 @@ from exactik.goals import (
     PostureGoal,
     SoftLimitGoal,
 )
-from exactik.model import Bone, Coupling, Joint, Skeleton, hand, human, octopus, quadruped
+from exactik.model import Bone, Coupling, Joint, Loop, Skeleton, hand, human, octopus, quadruped
 from exactik.model.motion import Markers, Motion
 from exactik.problem import Problem
 from exactik.solvers import (
@@ -42,7 +43,6 @@ from exactik.solvers import (
 )
 from exactik.solvers.batch import BatchResult, solve_batch
 from exactik.solvers.control import Servo
-from exactik.solvers.loops import Loop, solve_with_loops
 
 if _typing.TYPE_CHECKING:
     from exactik.archive import solve_archive
@@ -57,7 +57,6 @@ if _typing.TYPE_CHECKING:
     )
     from exactik.lab.check import check_derivatives
     from exactik.recordings.calibration import attach_markers, calibrate, propose_mapping
-    from exactik.recordings.diagnosis import Finding
     from exactik.recordings.tracking import Track, track, track_many
     from exactik.retargeting import retarget
     from exactik.studio.viewer import Keyframes, PosingSession, view
@@ -68,13 +67,13 @@ __all__ = [
     "BatchResult",
     "Bone",
     "CenterOfMassGoal",
+    "Collisions",
     "Coupling",
     "DirectionGoal",
     "DistanceGoal",
     "ExactikError",
     "FileError",
     "FileWarning",
-    "Finding",
     "FrameGoal",
     "Goal",
     "Joint",
@@ -121,7 +120,6 @@ __all__ = [
     "solve",
     "solve_archive",
     "solve_batch",
-    "solve_with_loops",
     "track",
     "track_many",
     "view",
@@ -148,14 +146,13 @@ _LATE = {
     "io": "convert load_markers load_motion load_skeleton save_markers save_motion save_skeleton",
     "lab.check": "check_derivatives",
     "recordings.calibration": "attach_markers calibrate propose_mapping",
-    "recordings.diagnosis": "Finding",
     "recordings.tracking": "Track track track_many",
     "retargeting": "retarget",
     "studio.viewer": "Keyframes PosingSession view",
 }
 _LATE_PACKAGES = ("anatomy", "archive", "io", "lab", "recordings", "retargeting", "studio")
 
-# Where the names are that were here in 0.2; they still work, with a warning.
+# Where the names are that were here once; they still work, with a warning.
 _MOVED = {
     "archive": "ArchiveResult",
     "errors": "CoordinateError GoalError ModelError NonFiniteError ShapeError UnknownNameError",
@@ -164,6 +161,7 @@ _MOVED = {
     "model.motion": "Analog ForcePlate Series",
     "problem": "ScipyProblem",
     "recordings.calibration": "Calibration MarkerMapping",
+    "recordings.diagnosis": "Finding",
     "retargeting": "Retargeting",
     "solvers": "BFGS CCD LBFGS STATUSES Certificate CompiledMethod Covariance DampedLeastSquares "
     "GaussNewton History Iterate JacobianTranspose Method NewtonHigham NewtonPCG ProjectedCG "

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from exactik._options import option
+from exactik._text import count_noun
 from exactik.cli._app import (
     LINE_WIDTH,
     command_line,
@@ -29,9 +30,16 @@ from exactik.io.formats import BVH, CSV, MOT, NPZ
 from exactik.recordings.diagnosis import EXIT_CODES
 from exactik.recordings.pipeline import RecordingOptions, rate_columns, write_motion
 from exactik.recordings.tracking import Quality, Track
-from exactik.studio.report import summary_of, write_report
+from exactik.studio.report import (
+    describe_error,
+    describe_first_look,
+    headline_of,
+    summary_of,
+    write_report,
+)
 
 MAX_LISTED_SEGMENTS = 6  # that need attention, without --all
+MAX_STAGES = 2  # that took most of the time, without --verbose
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,11 +229,26 @@ def _format_range(first: float, last: float, form: str) -> str:
 
 
 def print_solved(
-    summary: dict[str, Any], headline: str, written: Sequence[tuple[Path, str]], list_all: bool
+    summary: dict[str, Any],
+    written: Sequence[tuple[Path, str]],
+    *,
+    verbose: bool,
+    list_all: bool,
+    advice: str = "",
 ) -> None:
-    """Print what came of a recording."""
+    """Print what came of a recording: four lines, or everything.
+
+    The lines are the verdict, the error, what to look at or to do first, and the written files.
+    """
+    if not verbose:
+        say(f"verdict  {summary['verdict_short']}.")
+        say(f"error    {describe_error(summary)}")
+        say(f"next     {advice}" if advice else f"look at  {describe_first_look(summary)}")
+        if len(written) > 0:
+            say(f"written  {', '.join(str(path) for path, _ in written)}")
+        return
     say()
-    say(textwrap.fill(headline, LINE_WIDTH))
+    say(textwrap.fill(headline_of(summary), LINE_WIDTH))
     lines = format_attention(summary["attention"], list_all)
     if len(lines) > 0:
         say()
@@ -258,8 +281,10 @@ def write_tracked(
 def run_each(
     plans: Sequence[OutputPlan],
     run: Callable[[int, OutputPlan], list[dict[str, Any]]],
-    as_json: bool,
     watch: Stopwatch,
+    *,
+    as_json: bool,
+    verbose: bool,
 ) -> tuple[int, int]:
     """Run plans one after the other; return how many failed, and the exit code.
 
@@ -269,6 +294,8 @@ def run_each(
     solved: list[dict[str, Any]] = []
     failed: list[dict[str, str]] = []
     for n, plan in enumerate(plans):
+        if not as_json and not verbose and len(plans) > 1:
+            say(f"{plan.source}:" if n == 0 else f"\n{plan.source}:")
         try:
             solved += run(n, plan)
         except ExactikError as error:
@@ -280,7 +307,11 @@ def run_each(
     if as_json:
         seconds = {stage: round(value, 3) for stage, value in watch.seconds.items()}
         print_json({"solved": solved, "failed": failed, "seconds": seconds})
-    elif len(solved) > 0:
+    elif len(solved) > 0 and verbose:
         say(f"\n{textwrap.fill(watch.describe(), LINE_WIDTH)}")
+    elif len(solved) > 0:
+        notes = sum(len(summary["notes"]) for summary in solved)
+        more = f" -v says more ({count_noun(notes, 'note')})." if notes > 0 else ""
+        say(f"{watch.describe(MAX_STAGES)}{more}")
     codes = [EXIT_CODES[summary["verdict"]] for summary in solved if "verdict" in summary]
     return len(failed), 2 if len(failed) > 0 else max(codes, default=0)

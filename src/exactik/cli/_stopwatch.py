@@ -36,8 +36,13 @@ class Stopwatch:
         """All of it [s]."""
         return sum(self.seconds.values())
 
-    def describe(self) -> str:
-        """Return a sentence; what took no tenth of a second is left out."""
-        shown = {stage: f"{seconds:.1f}" for stage, seconds in self.seconds.items()}
+    def describe(self, most: int | None = None) -> str:
+        """Return a sentence; what took no tenth of a second is left out.
+
+        Args:
+            most: how many stages are named, those that took longest; all if None.
+        """
+        longest = sorted(self.seconds, key=lambda stage: -self.seconds[stage])[:most]
+        shown = {stage: f"{s:.1f}" for stage, s in self.seconds.items() if stage in longest}
         stages = ", ".join(f"{stage} {text}" for stage, text in shown.items() if text != "0.0")
         return f"Took {self.total:.1f} s: {stages}."

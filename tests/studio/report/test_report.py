@@ -474,7 +474,7 @@ def test_names_are_shown_and_never_run(short: SyntheticRecording, tmp_path: Path
 
 def test_headline_is_plain_text(faulty: tuple[Track, SyntheticRecording]):
     headline = headline_of(summary_of(faulty[0]))
-    assert headline.startswith(str(faulty[0].verdict)) and "of 58 dofs" in headline
+    assert headline.startswith(str(faulty[0].verdict))
     assert "LANK and LHEE" in headline
     assert headline.endswith(".")
     assert "\n" not in headline and "<" not in headline and "None" not in headline

@@ -53,23 +53,32 @@ def page(viewer: MotionViewer) -> Iterator[Any]:
         yield page
 
 
-# Where labels are on the page [px] that viser would show in a picture, and those that it shows.
+# Where the markers are on the page [px] whose labels viser would show in a picture, where those are
+# that it shows, and how far one of them has been from its marker in any picture.
 WATCH_LABELS = """() => {
-  const inner = window.exactikLabels;
-  window.exactikLabels = (mesh, camera) => {
+  const inner = window.exactikLabels, markers = new Map();
+  window.exactikLabels = (mesh, camera, drivers) => {
     const { uLabelData, uAtlas } = mesh.material.uniforms, { data } = uLabelData.value.image;
-    const places = () => {
-      const found = [], canvas = document.querySelector("canvas");
-      for (let n = 0; n < data.length; n += 4) {
-        if (data[n + 3] === 0) continue;
-        const spot = camera.position.clone().fromArray(data, n).project(camera);
-        found.push([0.5 * spot.x * canvas.clientWidth, 0.5 * spot.y * canvas.clientHeight]);
-      }
-      return found;
+    const canvas = document.querySelector("canvas"), spheres = drivers.get(-1);
+    const project = (spot) => {
+      spot.project(camera);
+      return [0.5 * spot.x * canvas.clientWidth, 0.5 * spot.y * canvas.clientHeight];
     };
-    const isGround = !uAtlas && !mesh.material.depthTest, before = isGround && places();
-    inner(mesh, camera);
-    if (isGround) window.labels = { before, after: places(), shader: mesh.material.fragmentShader };
+    for (let n = 0; n < data.length; n += 4) {
+      const k = Math.round((Math.hypot(...data.slice(n, n + 3)) - 1e7) / 32);
+      const own = spheres.getMatrixAt(Math.max(k, 0)).elements;
+      if (data[n + 3] === 0 || k < 0 || own[0] === 0) continue;
+      const place = camera.position.clone().set(own[12], own[13], own[14]);
+      markers.set(n, project(place.applyMatrix4(spheres.matrixWorld)));
+    }
+    inner(mesh, camera, drivers);
+    if (uAtlas || mesh.material.depthTest) return;
+    const shown = [...markers.keys()].filter((n) => data[n + 3] !== 0);
+    const labels = shown.map((n) => project(camera.position.clone().fromArray(data, n)));
+    const gaps = shown.map((n, i) => Math.hypot(...labels[i].map((x, a) => x - markers.get(n)[a])));
+    const farthest = Math.max(window.labels?.farthest ?? 0, ...gaps);
+    window.labels = { before: [...markers.values()], after: labels, farthest,
+      pictures: (window.labels?.pictures ?? 0) + 1, shader: mesh.material.fragmentShader };
   };
 }"""
 
@@ -124,7 +133,7 @@ def test_names_do_not_cover_each_other_and_suit_a_dark_page(viewer: MotionViewer
         viewer.seek(20 + dark)
         assert wait_on_page(
             page,
-            lambda d=dark: page.evaluate("window.labels?.shader.includes('vec4(1.0')") is not d,
+            lambda d=dark: page.evaluate("window.labels?.shader.includes('vec4(1.0')") is (not d),
         )
         found = page.evaluate("window.labels")
         assert count_covered(found["before"]) > 0
@@ -132,6 +141,15 @@ def test_names_do_not_cover_each_other_and_suit_a_dark_page(viewer: MotionViewer
         # Some have no room on any side; where each name stays above its point, 4 of 10 are seen.
         assert 0.55 * len(found["before"]) < len(found["after"]) < len(found["before"])
     viewer.scene.surroundings.set_dark(False)
+
+
+def test_names_stick_to_their_markers_while_they_move(viewer: MotionViewer, page: Any):
+    """At the page's own pace, where names once ran ahead by up to 150 pixels."""
+    page.evaluate("window.labels.pictures = 0")
+    viewer.play()
+    assert wait_on_page(page, lambda: page.evaluate("window.labels.pictures") > 20)
+    viewer.play(False)
+    assert page.evaluate("window.labels.farthest") < 60.0  # half a name, and its height
 
 
 def test_the_slider_scrubs_the_markers_and_the_line_of_the_strip(viewer: MotionViewer, page: Any):

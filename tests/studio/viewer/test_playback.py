@@ -10,6 +10,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,14 +20,24 @@ from benchmarks.playing import connect_page, measure_memory_growth
 from exactik.cli import main, read_motion
 from exactik.lab.synthetic import simulate_performance, simulate_recording
 from exactik.recordings.pipeline import read_skeleton
-from exactik.studio.viewer import EmbeddedView, MotionViewer, PlaybackData, PosingSession
+from exactik.recordings.tracking import Quality
+from exactik.studio.plots.colours import QUALITY_COLOURS
+from exactik.studio.viewer import (
+    Bookmark,
+    EmbeddedView,
+    MotionViewer,
+    PlaybackData,
+    PosingSession,
+)
 from exactik.studio.viewer.page import viewer as page_viewer
 from exactik.studio.viewer.page.channel import SEEK_AREA
+from exactik.studio.viewer.page.colours import srgb_to_linear
 from exactik.studio.viewer.playback import (
     LIMITS,
     UNCERTAINTY,
     Transport,
     choose_frames,
+    colour_quality,
     colour_uncertainty,
     compute_joint_deviations,
     describe_least_certain,
@@ -36,6 +47,7 @@ from exactik.studio.viewer.playback import (
     find_missing_poses,
     find_worst,
     is_notebook,
+    merge_bookmarks,
 )
 from tests.support.browser import wait_for
 
@@ -208,6 +220,28 @@ def test_the_worst_frames_come_first_and_apart():
     present = np.ones(20, dtype=bool)
     present[3], present[10:15] = False, False
     assert [bookmark.frame for bookmark in find_missing_poses(present)] == [10, 3]
+
+
+def test_a_frame_has_one_bookmark_with_all_reasons():
+    made = [Bookmark(7, "no pose", "A."), Bookmark(3, "spike?", "B."), Bookmark(7, "leap", "C.")]
+    merged = merge_bookmarks(made)
+    assert merged == [Bookmark(7, "no pose, leap", "A. C."), Bookmark(3, "spike?", "B.")]
+
+
+def test_bones_have_the_colour_of_what_their_values_are_worth(take: ik.Track):
+    arm: Any = SimpleNamespace(parents=np.array([-1, 0, 1]), dof_bones=np.array([0, 0, 1]))
+    quality = np.array([Quality.MEASURED, Quality.DOUBTFUL, Quality.MEASURED], dtype=np.uint8)
+    names = (Quality.MEASURED, Quality.DOUBTFUL, Quality.DOUBTFUL)  # the last one is rigid
+    assert colour_quality(arm, quality).tolist() == [list(QUALITY_COLOURS[n]) for n in names]
+    worth = PlaybackData.of(take).joint_quality
+    assert worth is not None
+    with MotionViewer(take) as viewer:
+        viewer.panel.colouring.value = "quality"
+        assert viewer.scene.figure is not None
+        bones = viewer.scene.figure.bones
+        shown = colour_quality(take.skeleton, worth[0])
+        expected = srgb_to_linear(shown[viewer.scene.figure.limbs.bone])
+        assert wait_for(lambda: bool(np.array_equal(bones.batched_colors, expected)))
 
 
 def test_segments_that_need_a_look_are_bookmarks_with_their_reason(take: ik.Track):

@@ -49,7 +49,7 @@ from exactik.studio.viewer.recording import (
     make_trails,
     measure_cloud,
 )
-from exactik.studio.viewer.recording._scene import NAMED, NONE
+from exactik.studio.viewer.recording._scene import MEASURED, NONE
 from tests.support.browser import wait_for
 
 COMPILING_S = 300.0  # that a solve may take where there is no library
@@ -100,6 +100,27 @@ def test_gaps_names_and_suspicions_are_found(markers: ik.Markers):
     text = describe_marker(overview, 3, 30)
     assert "missing now" in text and "121 to 141" in text and "1 gap" in text
     assert "leaps away" in describe_marker(overview, 5, 0)
+
+
+def test_computed_points_come_after_what_was_measured_and_are_not_shown(motion: ik.Motion):
+    made = simulate_recording(motion, noise=0.001, gaps=0.0, swap=False).markers
+    names = (*made.names[:4], "PELO", "PELA", "LFEO", "LFEA", *made.names[8:-1], "*9")
+    with MotionViewer(made.renamed(dict(zip(made.names, names, strict=True)))) as viewer:
+        scene, panel = viewer.scene.markers.recording, viewer.panel.recording
+        assert scene is not None and panel is not None and viewer.data.overview is not None
+        assert np.flatnonzero(viewer.data.overview.computed).tolist() == [4, 5, 6, 7]
+        assert viewer.data.overview.order[-5:] == [4, 5, 6, 7, len(names) - 1]
+        viewer.show(0)
+        sizes = viewer.scene.markers.measured
+        assert np.flatnonzero(sizes.batched_scales == 0.0).tolist() == [4, 5, 6, 7]
+        panel.computed.value = True
+        assert wait_for(lambda: bool((sizes.batched_scales > 0.0).all()))
+        count = len(names) - 5
+        said = f"{count} of {count} markers, 4 of 4 computed points, 1 of 1 points without a name"
+        assert said in viewer.panel.text.content
+        assert "computed, not measured" in describe_marker(viewer.data.overview, 4, 0)
+        exported = encode_playback(viewer.data, ".html", fps=1.0).decode()
+    assert names[8] in exported and "LFEA" not in exported
 
 
 def test_exchanged_names_are_a_suspicion_about_both(motion: ik.Motion):
@@ -201,17 +222,17 @@ def test_a_click_means_the_marker_nearest_to_its_ray():
 
 
 def test_strays_change_neither_size_nor_middle(motion: ik.Motion, markers: ik.Markers):
-    unnamed = RecordingOverview(markers).unnamed
-    alone = measure_cloud(markers, unnamed)
+    measured = RecordingOverview(markers).measured
+    alone = measure_cloud(markers, measured)
     assert alone.box.size == pytest.approx(compute_reach(motion.skeleton), rel=0.25)
     assert alone.box.floor == 0.0
     far = np.array(markers.positions)
     far[:, -1] = (40.0, -3.0, -9.0)  # the one without a name
-    with_stray = measure_cloud(replace(markers, positions=far), unnamed)
+    with_stray = measure_cloud(replace(markers, positions=far), measured)
     assert with_stray.box.size == pytest.approx(alone.box.size)
     assert np.allclose(with_stray.middle(33.0), alone.middle(33.0))
     walking = markers.positions + np.linspace(0.0, 6.0, len(markers))[:, None, None]
-    path = measure_cloud(replace(markers, positions=walking), unnamed)
+    path = measure_cloud(replace(markers, positions=walking), measured)
     assert path.distance == pytest.approx(6.0 * np.sqrt(2.0), rel=0.2)
     one = ik.Markers(np.zeros((1, 1, 3)), ("A",), 100.0)
     assert measure_cloud(one, np.array([False])).box.size > 0.0
@@ -225,12 +246,12 @@ def test_markers_are_played_without_a_figure(shown: MotionViewer, markers: ik.Ma
     assert (len(data), data.rate, data.title) == (len(markers), 60.0, "take.c3d")
     assert not data.has_figure and shown.motion is None and shown.scene.figure is None
     assert shown.scene.markers.recording is not None
-    assert shown.scene.markers.recording.labels == NAMED
+    assert shown.scene.markers.recording.labels == MEASURED
     assert [bookmark.frame for bookmark in data.bookmarks] == [60, 65]
     shown.show(30)
     count = len(markers.names)
     said = shown.panel.text.content
-    assert f"{count - 2} of {count - 1} named markers, 1 of 1 points without a name seen" in said
+    assert f"{count - 2} of {count - 1} markers, 1 of 1 points without a name seen" in said
     assert "number 131 in the file" in said
     assert shown.scene.markers.measured.batched_scales[3] == 0.0
     assert shown.scene.markers.measured.batched_scales[4] > 0.0

@@ -54,8 +54,11 @@ def solve(
         int | None,
         typer.Option(metavar="N", help="Number of threads; one per processor if not given.", min=1),
     ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Say all that was read, assumed and found.")
+    ] = False,
     everything: Annotated[
-        bool, typer.Option("--all", help="List all frames that need attention.")
+        bool, typer.Option("--all", help="The same, with all frames that need attention.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -80,6 +83,7 @@ def solve(
         options=replace(options, threads=threads, fit=fit),
         take=take,
         as_json=as_json,
+        verbose=verbose or everything,
         list_all=everything,
     )
     try:

@@ -25,7 +25,6 @@ from exactik.recordings.pipeline import (
     write_imu_results,
     write_motion,
 )
-from exactik.studio.report import headline_of
 
 
 def solve_setups(plans: Sequence[OutputPlan], request: SolveRequest) -> int:
@@ -34,7 +33,9 @@ def solve_setups(plans: Sequence[OutputPlan], request: SolveRequest) -> int:
     def solve(_: int, plan: OutputPlan) -> list[dict[str, Any]]:
         return [(_run_imu if is_imu_setup(plan.source) else _run)(plan, request)]
 
-    return run_each(plans, solve, request.as_json, request.watch)[1]
+    return run_each(plans, solve, request.watch, as_json=request.as_json, verbose=request.verbose)[
+        1
+    ]
 
 
 def _run(plan: OutputPlan, request: SolveRequest) -> dict[str, Any]:
@@ -56,9 +57,10 @@ def _run(plan: OutputPlan, request: SolveRequest) -> dict[str, Any]:
     written = [*by_setup, *written]
     summary["written"] = [str(path) for path, _ in written]
     summary["notes"] = [str(note) for note in notes]
-    if not request.as_json:
+    if request.verbose and not request.as_json:
         _print_inputs(plan, result, notes)
-        print_solved(summary, headline_of(summary), written, request.list_all)
+    if not request.as_json:
+        print_solved(summary, written, verbose=request.verbose, list_all=request.list_all)
     return summary
 
 
@@ -90,8 +92,8 @@ def _run_imu(plan: OutputPlan, request: SolveRequest) -> dict[str, Any]:
     entries.add("note", *notes)
     if not request.as_json:
         mean, largest = summary["mean_error_deg"], summary["largest_error_deg"]
-        say(f"\nSensors are {mean:.2f}° off on average, {worst} by {largest:.2f}° at most.\n")
-    entries.add("written", *(f"{path}: {words}" for path, words in written))
+        say(f"error    sensors are {mean:.2f}° off on average, {worst} by {largest:.2f}° at most")
+        say(f"written  {', '.join(str(path) for path, _ in written)}")
     return summary
 
 

@@ -23,7 +23,6 @@ from exactik.recordings.pipeline import (
     read_recording,
     solve_recording,
 )
-from exactik.studio.report import headline_of
 
 
 @dataclass(frozen=True)
@@ -33,13 +32,14 @@ class SolveRequest:
     options: RecordingOptions  # of each of them
     take: str | None  # file of a motion of the first recording, to put markers on the skeleton
     as_json: bool  # print the summaries and nothing else
+    verbose: bool  # say all that was read, assumed and found
     list_all: bool  # list all frames that need attention
     watch: Stopwatch = field(default_factory=Stopwatch)  # what the stages of all of them take
 
     @property
     def entries(self) -> Entries:
         """What is said on the way."""
-        return Entries(self.as_json)
+        return Entries(self.as_json or not self.verbose)
 
 
 def solve_all(plans: list[OutputPlan], skeleton: LoadedSkeleton, request: SolveRequest) -> int:
@@ -55,7 +55,7 @@ def solve_all(plans: list[OutputPlan], skeleton: LoadedSkeleton, request: SolveR
         options, watch = request.options, request.watch
         with watch.measure("reading"):
             recording = read_recording(plan.source, None, options, align=False)
-        if not request.as_json:
+        if request.verbose and not request.as_json:
             _print_inputs(plan, recording, skeleton, first=n == 0)
         if figure is None:
             # Before seconds go into fitting.
@@ -74,7 +74,9 @@ def solve_all(plans: list[OutputPlan], skeleton: LoadedSkeleton, request: SolveR
             summaries.append(_write_solved(target, one, recording, skeleton, request))
         return summaries
 
-    failed, code = run_each(plans, solve, request.as_json, request.watch)
+    failed, code = run_each(
+        plans, solve, request.watch, as_json=request.as_json, verbose=request.verbose
+    )
     if len(plans) > 1 and not request.as_json:
         bad = f", {failed} could not be" if failed > 0 else ""
         say(f"\n{len(plans) - failed} of {len(plans)} recordings solved{bad}.")
@@ -151,16 +153,16 @@ def _write_solved(
     request: SolveRequest,
 ) -> dict[str, Any]:
     """Write the files of a solved recording, say so; return its summary."""
-    notes, fit = [*solved.notes], request.options.fit
+    advice, fit = "", request.options.fit
     if skeleton.record is not None and not fit:
         error = solved.track.mean_error
-        misfit = skeleton.record.describe_misfit(error, str(plan.source), skeleton.name)
-        notes += [] if misfit is None else [misfit]
+        advice = skeleton.record.describe_misfit(error, str(plan.source), skeleton.name) or ""
     elif not fit and "error" in {reason.kind for reason in solved.verdict.reasons}:
-        notes.append(
+        advice = (
             "The figure was not fitted to the subject: --calibrate does that here, `exactik "
             f"calibrate {plan.source} --skeleton {skeleton.name}` once for all recordings."
         )
+    notes = [*solved.notes, *([advice] if advice else [])]
     request.entries.add("note", *notes)
     summary, written = write_tracked(
         solved.track, plan, request.options, solved.subject, request.watch
@@ -168,5 +170,11 @@ def _write_solved(
     summary["written"] = [str(path) for path, _ in written]
     summary["notes"] = [*skeleton.notes, *recording.notes, *notes]
     if not request.as_json:
-        print_solved(summary, headline_of(summary), written, request.list_all)
+        print_solved(
+            summary,
+            written,
+            verbose=request.verbose,
+            list_all=request.list_all,
+            advice=advice,
+        )
     return summary

@@ -30,6 +30,11 @@ from exactik.recordings.angles._gait_events import (
     find_gait_events,
 )
 from exactik.recordings.angles._joint_angles import JointAngles, compute_joint_angles
+from exactik.recordings.angles._joint_words import (
+    JointWords,
+    join_sides,
+    name_angle_for_people,
+)
 
 __all__ = [
     "ANGLE_NAMES",
@@ -47,6 +52,7 @@ __all__ = [
     "GaitParameter",
     "JointAngles",
     "JointDefinition",
+    "JointWords",
     "Walker",
     "compute_angle_rates",
     "compute_joint_angles",
@@ -56,4 +62,6 @@ __all__ = [
     "find_gait_cycles",
     "find_gait_events",
     "is_body",
+    "join_sides",
+    "name_angle_for_people",
 ]

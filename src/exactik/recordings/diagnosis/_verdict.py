@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik._text import join_names
 from exactik._threads import keep_blas_on_one_thread
 from exactik.model.motion import find_frozen_markers
+from exactik.recordings.angles import JointWords
 from exactik.recordings.diagnosis._evidence import Evidence
 from exactik.recordings.diagnosis._far_markers import MIN_JUMP
 from exactik.recordings.diagnosis._finding import Finding
@@ -21,7 +21,7 @@ from exactik.recordings.diagnosis._map import (
     measure_doubt,
 )
 from exactik.recordings.diagnosis._thresholds import THRESHOLDS
-from exactik.recordings.diagnosis._words import describe_usable
+from exactik.recordings.diagnosis._words import describe_unmeasured, describe_usable
 from exactik.recordings.diagnosis.criteria import CRITERIA, WITHOUT_MARKERS
 from exactik.recordings.tracking import Quality, QualityArray
 
@@ -33,7 +33,7 @@ Grade = Literal["good", "care", "reject"]
 GRADE_WORDS = {"good": "Good", "care": "Usable with care", "reject": "Do not use"}
 EXIT_CODES = {"good": 0, "care": 1, "reject": 3}
 """With which `exactik solve` ends; 2 is for what cannot be read."""
-MAX_NAMED_REASONS = 3  # in a sentence
+MAX_NAMED_REASONS = 2  # in a sentence
 SEVERITIES = ("reject", "care", "look", "good")  # the gravest first
 
 
@@ -67,7 +67,8 @@ def diagnose(track: Track) -> Diagnosis:
         *_find_frozen_markers(track),
     ]
     offset = track.markers.first_frame
-    found = sort_findings(replace(one, offset=offset) for one in found)
+    naming = _Naming(track)
+    found = sort_findings(replace(naming.apply(one), offset=offset) for one in found)
     with_dofs = [(one, find_concerned(evidence, one)) for one in found]
     # A small fault of a marker that moves nothing beyond its error bar is not worth a word.
     large = MIN_JUMP * evidence.stature
@@ -79,10 +80,34 @@ def diagnose(track: Track) -> Diagnosis:
     found = [one for one, _ in with_dofs]
     concerned = {n: dofs for n, (_, dofs) in enumerate(with_dofs) if dofs is not None}
     drawn = map_quality(evidence, found, concerned)
-    doubt = replace(measure_doubt(evidence, drawn.quality), offset=offset)
+    doubt = replace(naming.apply(measure_doubt(evidence, drawn.quality)), offset=offset)
     findings = sort_findings((doubt, *found))
     drawn.finding[drawn.finding >= findings.index(doubt)] += 1
     return Diagnosis(findings, drawn.quality, drawn.finding)
+
+
+class _Naming:
+    """Gives findings the words for the joints, limbs and dofs that they name."""
+
+    def __init__(self, track: Track):
+        words = JointWords(track.skeleton)
+        self._words: dict[str, dict[str, str]] = {
+            "bones-held": words.bones,
+            "bones-solved": words.bones,
+            "closure-gap": words.bones,
+            "doubt": words.joints,
+            "gap": words.joints,
+            "jump": words.joints,
+            "limb-error": words.limbs,
+            "limb-symmetry": words.limbs,
+            "limits": words.dofs,
+            "open-dofs": words.dofs,
+        }
+
+    def apply(self, found: Finding) -> Finding:
+        """Return a finding with its words among its details."""
+        words = self._words.get(found.kind)
+        return found if words is None else replace(found, details={**found.details, "words": words})
 
 
 def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -122,7 +147,8 @@ class RecordingVerdict:
     Attributes:
         grade: "good", "care" (usable with care) or "reject" (do not use).
         reasons: against "good", in order of weight; empty if it is good.
-        usable: what is measured and what is not, a sentence; "" if nothing was.
+        usable: what is measured and what is doubtful, a sentence; "" if nothing was.
+        unmeasured: what is not measured, a sentence; "" if everything is.
         remarks: that count for nothing, such as that hardly anything moves.
         solved: bones that the markers tell something of.
         held: bones without a marker on them or beyond them: they stay at rest.
@@ -133,6 +159,7 @@ class RecordingVerdict:
     grade: Grade
     reasons: tuple[Finding, ...]
     usable: str = ""
+    unmeasured: str = ""
     remarks: tuple[Finding, ...] = ()
     solved: tuple[str, ...] = ()
     held: tuple[str, ...] = ()
@@ -149,23 +176,23 @@ class RecordingVerdict:
         return EXIT_CODES[self.grade]
 
     def __str__(self) -> str:
-        """Return a few sentences."""
-        text = self.words
-        if len(self.reasons) > 0:
-            causes = [describe_reason(reason) for reason in self.reasons[:MAX_NAMED_REASONS]]
-            more = len(self.reasons) - len(causes)
-            text += f": {'; '.join(causes)}" + (f"; and {more} more" if more > 0 else "")
-        return " ".join([f"{text}.", *self.asides])
+        """Return two sentences: the grade with its reasons, and what can be used."""
+        return f"{self.short}. {self.usable}".rstrip()
+
+    @property
+    def short(self) -> str:
+        """The grade with its gravest reasons, without a full stop."""
+        if len(self.reasons) == 0:
+            return self.words
+        causes = [describe_reason(reason) for reason in self.reasons[:MAX_NAMED_REASONS]]
+        more = len(self.reasons) - len(causes)
+        return f"{self.words}: {'; '.join(causes)}" + (f"; and {more} more" if more > 0 else "")
 
     @property
     def asides(self) -> list[str]:
-        """What can be used and what cannot, a sentence each."""
-        sentences = [] if self.usable == "" else [self.usable]
-        for remark in self.remarks:
-            sentences.append(f"{remark.text[:1].upper()}{remark.text[1:]}.")
-        if len(self.held) > 0 and len(self.solved) > 0:
-            who = join_names(self.held, 4)
-            sentences.append(f"No marker tells anything of {who}: held at rest.")
+        """What else is to be known, a sentence each."""
+        sentences = [f"{remark.text[:1].upper()}{remark.text[1:]}." for remark in self.remarks]
+        sentences += [] if self.unmeasured == "" else [self.unmeasured]
         if self.span is not None:
             sentences.append(f"The subject is seen in frames {self.span[0]} to {self.span[1]}.")
         return sentences
@@ -176,6 +203,7 @@ class RecordingVerdict:
             "verdict": self.grade,
             "reasons": [reason.to_dict() for reason in self.reasons],
             "usable": self.usable,
+            "unmeasured": self.unmeasured,
             "held": list(self.held),
             "span": None if self.span is None else list(self.span),
         }
@@ -202,6 +230,7 @@ def judge_findings(findings: Sequence[Finding]) -> RecordingVerdict:
         grade=grade,
         reasons=tuple(beyond),
         usable="" if doubt is None else describe_usable(doubt),
+        unmeasured=describe_unmeasured(by_kind.get("bones-held"), doubt),
         remarks=tuple(f for f in judged if f.severity == "look" and f.kind in THRESHOLDS),
         solved=by_kind["bones-solved"].names if "bones-solved" in by_kind else (),
         held=by_kind["bones-held"].names if "bones-held" in by_kind else (),

@@ -6,19 +6,22 @@ behind an exclamation mark says how, see `_Filler`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from string import Formatter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exactik._text import Reason, format_millimetres, format_share, join_names
+from exactik.recordings.angles import join_sides
 
 if TYPE_CHECKING:
     from exactik.recordings.diagnosis._finding import Finding
 
 MAX_NAMES = 4  # in a sentence
-MAX_DOUBTFUL = 3  # joints that are named with their frames
+MAX_DOUBTFUL = 2  # joints that are named with their frames
+MAX_UNMEASURED = 6  # parts of the body
 MAX_SEGMENTS = 2  # of a joint that are named
 CLEARLY_NEARER = 0.7  # share of the error of two markers up to which their exchange is an argument
+CLEARLY_BETTER = 0.25  # share of the cost above the best from which two poses do not fit alike
 
 SENTENCES = {
     "stature-short": "the figure would be {value:.2g} m tall",
@@ -26,39 +29,36 @@ SENTENCES = {
     "size": "what was recorded has {size:.2g} times the size of the figure",
     "unit": "the length unit of the file cannot be right, lengths were multiplied by {factor:g}",
     "error": "markers are off by {error!m} on average",
-    "doubt": "{value!h} of the values that markers determine are doubtful",
+    "doubt": "{value!h} of what the markers determine is doubtful",
     "doubt, nothing": "the markers determine nothing",
     "handedness": "names are mixed up, as places of markers show",
     "handedness, mirrored": "left and right are exchanged, or two axes, as places of markers show",
     "backwards": "the figure goes backwards: left and right, or two axes, may be exchanged",
-    "redundancy": (
-        "{count} are hardly more than is fitted to them, so that {error!m} is no evidence "
-        "of a good fit"
-    ),
-    "redundancy, still": ("hardly anything moves, so that {error!m} is no evidence of a good fit"),
-    "open-dofs": "the markers do not determine {names!n}",
+    "redundancy": "with only {count}, a small error ({error!m}) is no evidence of a good fit",
+    "redundancy, still": "hardly anything moves: {error!m} is no evidence of a good fit",
+    "open-dofs": "the markers do not tell {names!n}",
     "markers-used": "only {used} of {recorded} markers are used, without {names!n}",
     "markers-used, none": "no marker of the figure is ever seen",
     "unpaired": "{names!n} have no partner on the other side",
     "marker-set": "the marker set {marker_set} lacks {missing} of {size} ({names!n})",
     "up-axis": "the figure leans by {angle:.0f}° on average if {axis} is up",
     "up-axis, upside down": "the figure is upside down if {axis} is up",
-    "up-guess": "neither the file nor the figure tells that {axis} is up",
+    "up-guess": "nothing says which axis is up: {axis} is a guess",
     "labels": "the labels of {value!p} of the samples are doubtful, found by shape",
     "matches": "what {names!n} are is a guess",
-    "limits": "at their limits in up to {value!p} of the frames: {names!n}",
+    "limits": "at the end of their range in up to {value!p} of the frames: {names!n}",
     "proportions": "the {names!n} would have {ratio:.2f} times the usual length",
     "marker-symmetry": (
         "{pairs!n} sit at places that are not mirror images, by up to {distance!m}"
     ),
-    "left-out": "{samples} were left out as gross outliers, {value!p} of {names[0]}'s at most",
+    "left-out": "{samples} were left out as far off, {value!p} of {names[0]}'s at most",
     "closure-gap": (
-        "the model's file holds {names!n} together, which is not kept: "
-        "the gap is {mean!m} on average, up to {largest!m}"
+        "{names!n}, which the model's file joins, come apart by {mean!m} on average, "
+        "up to {largest!m}"
     ),
-    "calibration": "the fit of the figure to the subject did not come to rest",
+    "calibration": "fitting the figure to the subject did not settle",
     "bones-solved": "markers tell something of {names!n}",
-    "bones-held": "no marker tells anything of {names!n}: held at rest",
+    "bones-held": "no marker tells anything of {names!n}",
     "subject-seen": "the subject is seen in frames {first} to {last}",
 }
 """By kind; a variant of a kind is named behind a comma."""
@@ -71,16 +71,12 @@ class StretchWords(NamedTuple):
         cause: why; a template.
         title: in two or three words, of one stretch alone.
         label: of all such stretches.
-        one: behind "1".
-        many: behind a larger number; "" if it is the same.
         consequence: of the cause, "" if there is none.
     """
 
     cause: str
     title: str
     label: str
-    one: str
-    many: str = ""
     consequence: str = ""
 
 
@@ -90,96 +86,81 @@ STRETCHES = {
         consequence="the pose is a guess",
         title="hardly any markers",
         label="no markers",
-        one="with hardly any markers",
     ),
     "not-converged": StretchWords(
-        cause="the solve did not come to rest",
-        title="not at rest",
-        label="not at rest",
-        one="not solved to rest",
+        cause="no pose was found that fits best",
+        consequence="the closest is shown",
+        title="not settled",
+        label="not settled",
     ),
     "marker-error": StretchWords(
         cause="{names!c} is off by {value!m} on average",
         title="marker far off",
         label="far off",
-        one="marker far off",
-        many="markers far off",
     ),
     "limb-error": StretchWords(
         cause="the markers of {names!c} are off by {value!m} on average",
         title="limb far off",
         label="far off",
-        one="limb whose markers are far off",
-        many="limbs whose markers are far off",
     ),
     "limb-symmetry": StretchWords(
         cause="the markers of {names!c} are off by {value!m} on average, {mirrored} by {other!m}",
         title="sides differ",
         label="sides differ",
-        one="limb worse than that of the other side",
-        many="limbs worse than those of the other side",
     ),
     "swap": StretchWords(
         cause="{swap}",
         title="swapped?",
         label="swapped",
-        one="pair of markers with exchanged names",
-        many="pairs of markers with exchanged names",
     ),
     "far-marker": StretchWords(
         cause="{names!c} is off by up to {value!m}, usually by {usual!m}",
         title="marker far off",
         label="far off",
-        one="where a marker is far off",
     ),
     "marker-jump": StretchWords(
         cause="{names!c} is elsewhere, after a jump by {value!m} or before it",
         title="marker elsewhere",
         label="elsewhere",
-        one="where a marker is elsewhere",
     ),
     "frozen-marker": StretchWords(
         cause="{names!c} stays at the same place to the last digit while others move",
         title="frozen marker",
         label="frozen",
-        one="of a frozen marker",
     ),
     "gap": StretchWords(
-        cause="markers are missing that determine {names!c}",
+        cause="markers are missing for {names!c}",
         consequence="filled from before and after",
         title="filled gap",
         label="gap filled",
-        one="filled gap",
-        many="filled gaps",
     ),
     "ignored-marker": StretchWords(
         cause="marker {names!c} is {value_mm:.0f} mm off and was left out",
         title="marker left out",
         label="left out",
-        one="of a marker left out",
-        many="of markers left out",
     ),
     "jump": StretchWords(
-        cause="the pose of {names!c} jumps",
-        consequence="two solutions fit there, or the markers leave it open",
+        cause="{names!c} jumps",
+        consequence="two poses fit there, or the markers leave it open",
         title="jump",
         label="jumps",
-        one="jump between two solutions",
-        many="jumps between two solutions",
     ),
     "excess-cost": StretchWords(
-        cause="costs up to {value!p} more than the best solution found there",
-        consequence="a motion without jumps that passes to it and back would cost still more",
-        title="excess-cost",
-        label="costs more",
-        one="where continuity has a price",
+        cause="two poses fit almost equally well",
+        consequence="the smoother one is shown",
+        title="two poses",
+        label="two poses",
     ),
 }
 """In the order in which kinds are listed."""
+BETTER_POSE = Reason(
+    "another pose fits the markers better", "the motion would have to jump to it and back"
+)
+"""Of kind "excess-cost", where two poses do not fit alike."""
 
 FRAME_SENTENCES = {
     "converged": "Solved: no pose near this one fits the markers better.",
-    "not-converged": "The solve did not come to rest.",
+    "not-converged": "No pose was found that fits best; the closest is shown.",
     "no-markers": "Fewer than three markers are seen; the pose is a guess.",
     "at-limits": "Solved; held at a limit: {names!c}.",
     "gap": "Not determined by the markers seen: {names!c}.",
@@ -235,30 +216,38 @@ def fill(template: str, **fields: Any) -> str:
 
 
 def describe(finding: Finding) -> Reason:
-    """Return a finding in words."""
+    """Return a finding in words; joints as people call them, where its details have these words."""
     kind, details = finding.kind, finding.details
+    words = details.get("words", {})
     fields = {
         "value": finding.value,
         "value_mm": 1e3 * finding.value,
-        "names": finding.names,
+        "names": _to_words(finding.names, words),
         "first": finding.first + finding.offset,
         "last": finding.last + finding.offset,
         **details,
     }
     if kind == "swap":
         fields["swap"] = f"{' and '.join(finding.names)}: {describe_swap(details)}"
+    if "mirrored" in details:
+        fields["mirrored"] = words.get(details["mirrored"], details["mirrored"])
     if finding.severity == "look" and kind in STRETCHES:
-        words = STRETCHES[kind]
-        return Reason(fill(words.cause, **fields), words.consequence)
+        if kind == "excess-cost" and finding.value > CLEARLY_BETTER:
+            return BETTER_POSE
+        return Reason(fill(STRETCHES[kind].cause, **fields), STRETCHES[kind].consequence)
     variant = details.get("variant", "")
     return Reason(fill(SENTENCES[f"{kind}, {variant}" if variant != "" else kind], **fields))
 
 
+def _to_words(names: Sequence[str], words: Mapping[str, str]) -> tuple[str, ...]:
+    """Return names as people say them, those of both sides as one."""
+    return tuple(join_sides([words.get(name, name) for name in names]))
+
+
 def describe_usable(doubt: Finding) -> str:
     """Return what can be used and what cannot, by a finding of kind "doubt"."""
-    details, offset = doubt.details, doubt.offset
-    text = f"{format_share(details['measured'])} of {details['dofs']} dofs × "
-    text += f"{details['count']:,} frames are measured"
+    details, offset, words = doubt.details, doubt.offset, doubt.details.get("words", {})
+    text = f"{format_share(details['measured'])} of the joint angles are measured"
     parts = []
     for bone, segments, share in details["doubtful"][:MAX_DOUBTFUL]:
         frames = [
@@ -270,13 +259,23 @@ def describe_usable(doubt: Finding) -> str:
         if is_few:
             where = f"in frame{'s' if frames != frames[:1] or '–' in frames[0] else ''} "
             where += join_names(frames, MAX_SEGMENTS)
-        parts.append(f"{bone} {where}")
+        parts.append(f"{words.get(bone, bone)} {where}")
     more = len(details["doubtful"]) - len(parts)
     if len(parts) > 0:
         text += f"; doubtful: {', '.join(parts)}" + (f" and {more} more" if more > 0 else "")
-    if len(details["open"]) > 0:
-        text += f"; not determined: {join_names(details['open'], MAX_NAMES)}"
     return f"{text}."
+
+
+def describe_unmeasured(held: Finding | None, doubt: Finding | None) -> str:
+    """Return what was not measured: parts without a marker, joints that markers leave open."""
+    parts = []
+    if held is not None and len(held.names) > 0:
+        names = _to_words(held.names, held.details.get("words", {}))
+        parts.append(f"{join_names(names, MAX_UNMEASURED)} (no marker)")
+    if doubt is not None and len(doubt.details["open"]) > 0:
+        names = _to_words(doubt.details["open"], doubt.details.get("words", {}))
+        parts.append(f"{join_names(names, MAX_UNMEASURED)} (the markers do not tell)")
+    return "" if len(parts) == 0 else f"Not measured: {'; '.join(parts)}."
 
 
 def describe_swap(details: Mapping[str, Any]) -> str:

@@ -14,9 +14,19 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik.recordings.tracking import Quality
 from exactik.typing import Array
 
 Bytes = NDArray[np.uint8]
+
+QUALITY_COLOURS = {
+    Quality.MEASURED: (70, 160, 110),
+    Quality.BOUND: (80, 130, 200),
+    Quality.INFERRED: (225, 190, 80),
+    Quality.DOUBTFUL: (205, 70, 60),
+    Quality.OPEN: (150, 150, 155),
+}
+"""What values are worth: the report's map and the bones of the player."""
 
 # From Oklab to the cube roots of cone responses, and from these responses to linear sRGB.
 # B. Ottosson, "A perceptual color space for image processing", 2020.

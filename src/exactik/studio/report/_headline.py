@@ -1,13 +1,12 @@
-"""The summary of a solved recording in words: one paragraph, and its phrases."""
+"""The summary of a solved recording in words: one paragraph, and its sentences."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from exactik._text import Reason, count_noun, format_millimetres, format_share, join_names
-from exactik.recordings.diagnosis import STRETCHES, describe_swap
+from exactik.recordings.diagnosis import describe_swap
 
 Facts = Mapping[str, Any]
 
@@ -17,17 +16,44 @@ MAX_NAMED = 3  # stretches that are named in the paragraph
 def headline_of(summary: Facts) -> str:
     """Return a summary in words: plain text, one paragraph.
 
-    The verdict, how good the fit is, what needs a look, which markers are suspected, what touched
-    its limits.
+    The verdict, how good the fit is, what was not measured, what needs a look, which markers are
+    suspected, what touched its limits.
     """
+    error = summary["error"]
     parts = [
         summary["verdict_text"],
-        _describe_fit(summary),
+        f"The markers fit to {describe_error(summary)}; 95 % within "
+        f"{format_millimetres(error['p95_mm'])}."
+        if error["mean_mm"] is not None
+        else f"{describe_error(summary)}.",
+        *summary["asides"],
         _describe_size(summary),
-        *_describe_attention(summary),
+        _describe_attention(summary),
         *_describe_suspects(summary),
     ]
-    return " ".join([*parts, *describe_limits(summary), *_describe_speed(summary)])
+    return " ".join([*parts, *describe_limits(summary)])
+
+
+def describe_error(summary: Facts) -> str:
+    """Return how well the markers fit, without a full stop."""
+    error = summary["error"]
+    if error["mean_mm"] is None:
+        return "No marker was seen in any frame, so nothing is known of the motion"
+    frame = error["worst_frame"] + summary["first_frame_in_file"]
+    most = f"{format_millimetres(error['max_mm'])} at most"
+    mean = format_millimetres(error["mean_mm"])
+    return f"{mean} on average, {most} ({error['worst_marker']}, frame {frame})"
+
+
+def describe_first_look(summary: Facts) -> str:
+    """Return what to look at first, and how much more there is."""
+    segments = summary["attention"]
+    if len(segments) == 0:
+        return "nothing in particular"
+    text = segments[0]["text"]
+    cause = text.cause if isinstance(text, Reason) else text
+    more = f"; {len(segments) - 1} more" if len(segments) > 1 else ""
+    return f"{format_frames(segments[0]).partition(' (')[0]}: {cause}{more}"
 
 
 def format_frames(stretch: Facts) -> str:
@@ -36,16 +62,6 @@ def format_frames(stretch: Facts) -> str:
     if first == last:
         return f"frame {first} ({stretch['start_s']:.2f} s)"
     return f"frames {first}–{last} ({stretch['start_s']:.2f}–{stretch['end_s']:.2f} s)"
-
-
-def _describe_fit(summary: Facts) -> str:
-    error = summary["error"]
-    if error["mean_mm"] is None:
-        return "No marker was seen in any frame, so nothing is known of the motion."
-    text = f"The markers fit to {format_millimetres(error['mean_mm'])} on average (95 % within "
-    text += f"{format_millimetres(error['p95_mm'])}; worst {format_millimetres(error['max_mm'])}, "
-    frame = error["worst_frame"] + summary["first_frame_in_file"]
-    return text + f"{error['worst_marker']} in frame {frame})."
 
 
 def _describe_size(summary: Facts) -> str:
@@ -65,37 +81,14 @@ def _count_used(summary: Facts) -> int:
     return len(summary["markers"]["used"])
 
 
-def _describe_attention(summary: Facts) -> list[str]:
-    segments = summary["attention"]
-    if len(segments) == 0:
+def _describe_attention(summary: Facts) -> str:
+    count = len(summary["attention"])
+    if count == 0:
         is_good = summary["verdict"] == "good"
-        return ["Nothing needs a look." if is_good else "No stretch is worse than the others."]
-    counts = Counter(segment["kind"] for segment in segments)
-    kinds = [
-        f"{counts[kind]} {(counts[kind] > 1 and words.many) or words.one}"
-        for kind, words in STRETCHES.items()
-        if counts[kind] > 0
-    ]
-    good = format_share(summary["unremarkable_share"])
-    if len(segments) <= MAX_NAMED:
-        single = len(segments) == 1
-        needs = "1 stretch needs" if single else f"{len(segments)} stretches need"
-        outside = f"{good} of the frames are outside of {'it' if single else 'them'}"
-        return [f"{needs} a look ({outside}): {_name_segments(segments)}."]
-    return [
-        f"{len(segments)} stretches need a look: {join_names(kinds)}; {good} of the frames are "
-        f"outside of them. Above all {_name_segments(segments[:MAX_NAMED])}."
-    ]
-
-
-def _name_segments(segments: Sequence[Facts]) -> str:
-    """Return stretches with the causes of their reasons; those of one cause together."""
-    reasons: dict[str, list[str]] = {}
-    for segment in segments:
-        text = segment["text"]
-        cause = text.cause if isinstance(text, Reason) else text
-        reasons.setdefault(cause, []).append(format_frames(segment))
-    return "; ".join(f"{join_names(frames)}, {text}" for text, frames in reasons.items())
+        return "Nothing needs a look." if is_good else "No stretch is worse than the others."
+    needs = "1 stretch needs" if count == 1 else f"{count} stretches need"
+    outside = f"{format_share(summary['unremarkable_share'])} of the frames are outside of"
+    return f"{needs} a look ({outside} {'it' if count == 1 else 'them'})."
 
 
 def _describe_suspects(summary: Facts) -> list[str]:
@@ -113,20 +106,12 @@ def _describe_suspects(summary: Facts) -> list[str]:
 
 
 def describe_limits(summary: Facts) -> list[str]:
-    """Return a sentence if dofs touch their limits."""
+    """Return a sentence if joints touch the end of their range."""
     touched = summary["limits"]
     if len(touched) == 0:
         return []
     most = touched[0]
-    where = f"{most['dof']} in {format_share(most['share'])} of the frames"
+    where = f"{most['words']} in {format_share(most['share'])} of the frames"
     if len(touched) == 1:
-        return [f"One dof touches its limit, {where}."]
-    return [f"{len(touched)} dofs touch their limits, most of all {where}."]
-
-
-def _describe_speed(summary: Facts) -> list[str]:
-    speed, seconds = summary["frames_per_second"], summary["seconds"]
-    if seconds is None:
-        return []
-    text = f"Solved in {seconds:.2g} s" if seconds < 10.0 else f"Solved in {seconds:.0f} s"
-    return [text + (f" ({speed:.0f} frames a second)." if speed is not None else ".")]
+        return [f"One joint reaches the end of its range, {where}."]
+    return [f"{len(touched)} joint angles reach the end of their range, most of all {where}."]

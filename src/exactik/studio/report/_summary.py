@@ -11,6 +11,7 @@ import numpy as np
 
 from exactik._version import __version__
 from exactik.model.motion import find_segments, mark_segments
+from exactik.recordings.angles import JointWords
 from exactik.recordings.diagnosis import Finding
 from exactik.recordings.tracking import Quality, match_markers
 from exactik.studio.report._gait_facts import gait_facts
@@ -43,6 +44,7 @@ def summary_of(
     summary: Facts = {
         **track.verdict.to_dict(),
         "verdict_text": str(track.verdict),
+        "verdict_short": track.verdict.short,
         "asides": track.verdict.asides,
         "quality": _quality_facts(track),
         "reading": reading_facts(track.context),
@@ -225,6 +227,7 @@ def _limit_facts(track: Track) -> list[Facts]:
     touched = track.at_limits
     share, facts = touched.mean(axis=0), []
     names, turns = track.skeleton.dof_names, track.skeleton.turns
+    words = JointWords(track.skeleton)
     for k in np.argsort(-share, kind="stable"):
         if share[k] == 0.0:
             break
@@ -233,6 +236,7 @@ def _limit_facts(track: Track) -> list[Facts]:
         facts.append(
             {
                 "dof": names[k],
+                "words": words.dofs[names[k]],
                 "share": _round_number(share[k]),
                 "frames": int(touched[:, k].sum()),
                 "share_lower": _round_number(low),

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from exactik._text import count_noun
 from exactik.model.motion import find_segments
 from exactik.recordings.diagnosis import STRETCHES
-from exactik.recordings.tracking import GRAVITY, Quality
+from exactik.recordings.tracking import GRAVITY
 from exactik.studio.plots.axes import Bins, ValueAxis, round_axis_end
-from exactik.studio.plots.colours import encode_png, error_colours
+from exactik.studio.plots.colours import QUALITY_COLOURS, encode_png, error_colours
 from exactik.studio.plots.drawing import (
     Lane,
     draw_area_row,
@@ -78,15 +78,6 @@ def render_timeline(track: Track, summary: Facts, heat: HeatMap) -> str:
     parts += [draw_axis_row(count, track.markers.rate), "</div>"]
     note = "Frames are counted as the recording counts them."
     return "".join(parts) + f'<p class="note">{note}</p>'
-
-
-QUALITY_COLOURS = {
-    Quality.MEASURED: (70, 160, 110),
-    Quality.BOUND: (80, 130, 200),
-    Quality.INFERRED: (225, 190, 80),
-    Quality.DOUBTFUL: (205, 70, 60),
-    Quality.OPEN: (150, 150, 155),
-}
 
 
 def _render_quality(track: Track) -> list[str]:

@@ -194,7 +194,7 @@
   }
 
   function drive(scene, camera, depths) {
-    const drivers = new Map(), roots = [], meshes = [];
+    const drivers = new Map(), roots = [], meshes = [], labels = [];
     scene.traverse((object) => {
       const figure = object.userData?.exactik?.figure;
       if (figure !== undefined) roots.push(object);
@@ -209,7 +209,7 @@
       }
       const uniforms = object.material?.uniforms;
       if (uniforms?.fadeDistance) layFloor(object);
-      if (uniforms?.uLabelData) window.exactikLabels?.(object, camera);
+      if (uniforms?.uLabelData) labels.push(object);
       if (object.material?.depthTest === false) takePointer(object);
       else if (isGrip(object)) takePointer(object, object.parent);
       else if (object.getMatrixAt) {
@@ -218,6 +218,7 @@
         else object.raycast = () => {};
       }
     });
+    for (const mesh of labels) window.exactikLabels?.(mesh, camera, drivers);
     if (roots.length === 0) return;
     const shapes = new Set(), own = new Set();
     let behind = 0;

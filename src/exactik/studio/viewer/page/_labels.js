@@ -1,5 +1,9 @@
 // Names in the scene: none covers another, and they suit dark pages.
 //
+// viser puts labels where they are told to be at once, and instances of meshes a few pictures later:
+// while markers move, their names would run ahead. So a label may say of which instance it is the
+// name, by a place that is too far away to be one (see anchors.py), and is put above that.
+//
 // viser draws all labels at once. Of each it has a texel (x, y, z, visibility) that is written anew
 // for every picture, and a rectangle of its ground; _driver.js calls this after that, before they
 // are drawn. A name that would cover another one moves to another side of its point, where it covers
@@ -14,6 +18,8 @@
   const DARK_GROUND = "gl_FragColor = vec4(0.03, 0.035, 0.045, 0.8 * vAlpha)";
   const DARK_INK = "gl_FragColor = vec4(0.9, 0.92, 0.95, a)";
   const ASIDE = 5; // [px] from a point to a name beside it
+  const FAR = 1e7, STEP = 16; // [m] as of anchors.py
+  const ABOVE = { "-1": 1.9, "-2": 1.0 }; // of an instance's radius, by the number of its mesh
   let sides = new Map(); // by label, of those that are shown
 
   function paint(material, dark) {
@@ -69,6 +75,23 @@
     }
   }
 
+  function stick(data, drivers) {
+    for (let at = 0; at < data.length; at += 4) {
+      const code = Math.round((Math.hypot(data[at], data[at + 1], data[at + 2]) - FAR) / STEP);
+      if (code < 0) continue;
+      const number = -1 - (code % 2), mesh = drivers.get(number), k = code >> 1;
+      const own = mesh && k < mesh.instancesCount ? mesh.getMatrixAt(k).elements : null;
+      const radius = own ? Math.hypot(own[0], own[1], own[2]) : 0, world = mesh?.matrixWorld.elements;
+      if (radius === 0) data[at + 3] = 0; // a missing marker has no size
+      else {
+        const place = [own[12], own[13], own[14] + ABOVE[number] * radius];
+        for (let a = 0; a < 3; a++) {
+          data[at + a] = world[12 + a] + world[a] * place[0] + world[4 + a] * place[1] + world[8 + a] * place[2];
+        }
+      }
+    }
+  }
+
   const overlap = (a, b) => a.left < b.right + GAP && b.left < a.right + GAP &&
     a.bottom < b.top + GAP && b.bottom < a.top + GAP;
 
@@ -95,8 +118,9 @@
     sides = chosen;
   }
 
-  window.exactikLabels = (mesh, camera) => {
+  window.exactikLabels = (mesh, camera, drivers) => {
     const { uLabelData, uAtlas } = mesh.material.uniforms;
+    stick(uLabelData.value.image.data, drivers);
     paint(mesh.material, document.documentElement.dataset.mantineColorScheme === "dark");
     if (uAtlas || mesh.material.depthTest || !camera.isPerspectiveCamera) return; // letters; unused
     spread(mesh, camera);

@@ -43,7 +43,7 @@
     column.style.cssText = "display:flex;flex-direction:column;justify-content:center;padding:0 6px;gap:2px";
     for (const [name, kind] of [["play", "play"], ["loop", "loop"], ["key", "key-added"]]) {
       const button = document.createElement("button");
-      button.style.cssText = `font:inherit;width:56px;height:22px;cursor:pointer;color:inherit;
+      button.style.cssText = `font:inherit;min-width:76px;height:22px;cursor:pointer;color:inherit;white-space:nowrap;
         background:transparent;border:1px solid var(--mantine-color-default-border,#ccc);border-radius:4px`;
       button.addEventListener("click", () => {
         tell(kind, { time: state.now });

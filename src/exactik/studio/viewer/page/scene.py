@@ -73,7 +73,14 @@ def add_instances(
 
 
 def add_shell(
-    server: Any, name: str, radius: float, colour: Sequence[int], opacity: float, *, visible: bool
+    server: Any,
+    name: str,
+    radius: float,
+    colour: Sequence[int],
+    opacity: float,
+    *,
+    visible: bool,
+    mesh: Mesh = SPHERE_MESH,
 ) -> Any:
     """Add a translucent sphere, to be put around a marker: one instance, see `add_instances`.
 
@@ -84,7 +91,7 @@ def add_shell(
     return add_instances(
         server,
         name,
-        SPHERE_MESH,
+        mesh,
         np.zeros((1, 3)),
         np.array([radius]),
         batched_colors=srgb_to_linear(colour),

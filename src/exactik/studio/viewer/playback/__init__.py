@@ -1,7 +1,12 @@
 """Playback of motions, with their markers, errors and references."""
 
 from exactik.studio.viewer.playback._app import MotionViewer
-from exactik.studio.viewer.playback._bookmarks import Bookmark, find_error_peaks, find_missing_poses
+from exactik.studio.viewer.playback._bookmarks import (
+    Bookmark,
+    find_error_peaks,
+    find_missing_poses,
+    merge_bookmarks,
+)
 from exactik.studio.viewer.playback._data import PlaybackData, UnsolvedRecording
 from exactik.studio.viewer.playback._error_curve import draw_error_curve
 from exactik.studio.viewer.playback._export import (
@@ -18,6 +23,7 @@ from exactik.studio.viewer.playback._scene import LIMITS, UNCERTAINTY
 from exactik.studio.viewer.playback._solving import SolveJob, make_solved_playback
 from exactik.studio.viewer.playback._transport import Transport
 from exactik.studio.viewer.playback._uncertainty import (
+    colour_quality,
     colour_uncertainty,
     compute_joint_deviations,
     describe_least_certain,

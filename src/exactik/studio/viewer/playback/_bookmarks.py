@@ -82,6 +82,17 @@ def find_suspicion_bookmarks(overview: RecordingOverview) -> list[Bookmark]:
     return bookmarks
 
 
+def merge_bookmarks(bookmarks: Sequence[Bookmark]) -> list[Bookmark]:
+    """Return one bookmark a frame, with all reasons, where the first of the frame was."""
+    at: dict[int, list[Bookmark]] = {}
+    for bookmark in bookmarks:
+        at.setdefault(bookmark.frame, []).append(bookmark)
+    return [
+        Bookmark(frame, ", ".join(b.title for b in own), " ".join(b.text for b in own))
+        for frame, own in at.items()
+    ]
+
+
 def find_missing_poses(present: BoolArray) -> list[Bookmark]:
     """Return the first frame of every segment without a pose, the longest first."""
     segments = sorted(find_segments(~present), key=lambda segment: segment[0] - segment[1])

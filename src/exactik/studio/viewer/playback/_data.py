@@ -16,6 +16,7 @@ from exactik.model.motion import Markers, Motion, Swap, choose_even_frames, find
 from exactik.recordings.diagnosis import CLEARLY_NEARER, measure_exchange
 from exactik.recordings.pipeline import align_up_axis, find_motion_up, find_upright_person, stand_up
 from exactik.recordings.tracking import (
+    QualityArray,
     Track,
     TrackingProblem,
     compute_standard_deviations,
@@ -30,6 +31,7 @@ from exactik.studio.viewer.playback._bookmarks import (
     find_error_peaks,
     find_missing_poses,
     find_suspicion_bookmarks,
+    merge_bookmarks,
 )
 from exactik.studio.viewer.recording import CloudPath, RecordingOverview, measure_cloud
 from exactik.typing import Array, BoolArray, IntArray
@@ -275,7 +277,7 @@ class PlaybackData:
         """Where the recorded markers are and go, None without any."""
         if self.recorded is None or self.overview is None:
             return None
-        return measure_cloud(self.recorded.content, self.overview.unnamed)
+        return measure_cloud(self.recorded.content, self.overview.measured)
 
     def recorded_frame(self, frame: int) -> int | None:
         """Return the frame of the recording that is shown at a frame; None outside of it."""
@@ -321,13 +323,19 @@ class PlaybackData:
 
     @cached_property
     def bookmarks(self) -> list[Bookmark]:
-        """Frames to look at, the worst first."""
+        """Frames to look at, each once, the worst first."""
         if self.overview is not None and not self.has_figure:
-            return find_suspicion_bookmarks(self.overview)
+            return merge_bookmarks(find_suspicion_bookmarks(self.overview))
         bookmarks = find_missing_poses(self.present)
         if self.track is not None:
             bookmarks += find_attention_bookmarks(self.track, self.frame_errors[1])
-        return bookmarks + find_error_peaks(self.errors, self.names, self.rate)
+        peaks = find_error_peaks(self.errors, self.names, self.rate)
+        return merge_bookmarks([*bookmarks, *peaks])
+
+    @cached_property
+    def joint_quality(self) -> QualityArray | None:
+        """What each joint's values are worth, (T, n_bones); None of what was not solved here."""
+        return None if self.track is None else self.track.joint_quality
 
     @cached_property
     def _noise_model(self) -> tuple[TrackingProblem, float] | None:

@@ -80,7 +80,10 @@ def _compose_player_scene(playback: PlaybackData, frames: IntArray) -> PlayerSce
     if playback.has_figure:
         shown = [playback.frame_with_pose(int(frame)) for frame in frames]
         pose = pose_figure(playback.skeleton, playback.figure_motion.q[shown])
-    names = () if playback.recorded is None else playback.recorded.content.names
+    columns = _choose_columns(playback)
+    names = ()
+    if playback.recorded is not None:
+        names = tuple(playback.recorded.content.names[k] for k in columns)
     bones, points = _place_markers(playback, names, frames)
     return PlayerScene(
         name=playback.title,
@@ -88,7 +91,7 @@ def _compose_player_scene(playback: PlaybackData, frames: IntArray) -> PlayerSce
         length=len(playback),
         frames=frames,
         pose=pose,
-        measured=np.array([playback.targets(int(frame)) for frame in frames]),
+        measured=np.array([playback.targets(int(frame))[columns] for frame in frames]),
         marker_names=names,
         marker_bones=bones,
         marker_points=points,
@@ -96,6 +99,17 @@ def _compose_player_scene(playback: PlaybackData, frames: IntArray) -> PlayerSce
         ghosts=tuple(_make_ghost(playback, timed, frames) for timed in playback.references),
         plates=_show_plates(playback, frames),
     )
+
+
+def _choose_columns(playback: PlaybackData) -> list[int]:
+    """Return the recorded markers that are shown: not what is computed beside measured ones."""
+    overview = playback.overview
+    if overview is None:
+        return []
+    every = not overview.measured.any()
+    used = set(playback.marker_matches)
+    names = overview.markers.names
+    return [k for k, name in enumerate(names) if every or name in used or not overview.computed[k]]
 
 
 def _show_plates(playback: PlaybackData, frames: IntArray) -> tuple[ShownPlate, ...]:

@@ -20,9 +20,13 @@ from exactik.studio.viewer.playback._error_curve import ErrorCurve
 from exactik.studio.viewer.playback._export import REPORT_ENDING
 from exactik.studio.viewer.playback._opening import SHOWN_SUFFIXES
 from exactik.studio.viewer.playback._residuals import draw_legend
-from exactik.studio.viewer.playback._scene import LIMITS, PLAIN, UNCERTAINTY
+from exactik.studio.viewer.playback._scene import LIMITS, PLAIN, QUALITY, UNCERTAINTY
 from exactik.studio.viewer.playback._solve_panel import SolvePanel
-from exactik.studio.viewer.playback._uncertainty import LEGEND, describe_least_certain
+from exactik.studio.viewer.playback._uncertainty import (
+    LEGEND,
+    describe_least_certain,
+    draw_quality_legend,
+)
 from exactik.studio.viewer.recording import AnalogPanel, GapStrip, RecordingPanel, RecordingScene
 
 if TYPE_CHECKING:
@@ -136,14 +140,19 @@ class PlayPanel:
         """Return how many markers are seen in a frame, and which are not, in Markdown."""
         assert self.data.overview is not None
         seen = np.isfinite(self.data.targets(frame)).all(axis=1)
-        named = ~self.data.overview.unnamed
+        overview = self.data.overview
+        groups = (
+            (overview.measured, "markers"),
+            (overview.computed, "computed points"),
+            (overview.unnamed, "points without a name"),
+        )
         counts = [
             f"{int((seen & group).sum())} of {int(group.sum())} {what}"
-            for group, what in ((named, "named markers"), (~named, "points without a name"))
+            for group, what in groups
             if group.any()
         ]
         text = f"{', '.join(counts)} seen"
-        gone = [self.data.overview.labels[k] for k in np.flatnonzero(named & ~seen)]
+        gone = [overview.labels[k] for k in np.flatnonzero(overview.measured & ~seen)]
         missing = escape_markdown(join_names(gone, MAX_MISSING)) if len(gone) > 0 else ""
         return f"{text}; missing: {missing}" if missing else text
 
@@ -213,13 +222,21 @@ class PlayPanel:
 
     def _add_figure_options(self, gui: Any, figure: FigureScene) -> None:
         scene = self.viewer.scene
-        options = [LIMITS, *([UNCERTAINTY] if self.data.knows_deviations else []), PLAIN]
-        self.colouring = gui.add_dropdown("colour by", options, initial_value=LIMITS, hint=LEGEND)
-        self._legend = gui.add_markdown("", visible=False)
+        options = [
+            LIMITS,
+            *([QUALITY] if self.data.joint_quality is not None else []),
+            *([UNCERTAINTY] if self.data.knows_deviations else []),
+            PLAIN,
+        ]
+        self.colouring = gui.add_dropdown("colour by", options, initial_value=LIMITS)
+        legends = {
+            QUALITY: gui.add_html(draw_quality_legend(), visible=False),
+            UNCERTAINTY: gui.add_markdown(LEGEND, visible=False),
+        }
 
         def colour_by(colouring: str) -> None:
-            self._legend.content = LEGEND
-            self._legend.visible = colouring == UNCERTAINTY
+            for name, legend in legends.items():
+                legend.visible = colouring == name
             scene.colour_by(colouring)
 
         self._add_change(self.colouring, colour_by)
@@ -336,7 +353,8 @@ class PlayPanel:
         """Choose the marker whose row of the strip was clicked: a share of all rows."""
         share = float(event["share"])
         if self.recording is not None and 0.0 <= share < 1.0:
-            self.recording.choose(int(share * len(self.recording.overview.labels)))
+            order = self.recording.overview.order
+            self.recording.choose(order[int(share * len(order))])
 
     def press(self, button: str) -> None:
         """Run the command of a button of the timeline."""

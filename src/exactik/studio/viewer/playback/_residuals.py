@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from exactik.studio.player.shapes import SPHERE_MESH
 from exactik.studio.plots.colours import format_hex
+from exactik.studio.viewer.page.anchors import WORST_ANCHOR
 from exactik.studio.viewer.page.colours import MARKER_COLOUR, NAMED_COLOUR, RESIDUAL_COLOUR
 from exactik.studio.viewer.page.scene import add_shell
 from exactik.typing import Array
@@ -65,9 +67,15 @@ class WorstMarkerScene:
             RESIDUAL_COLOUR,
             SHELL_OPACITY,
             visible=True,
+            mesh=WORST_ANCHOR.mark(SPHERE_MESH),
         )
         self._label = server.scene.add_label(
-            f"{below}/worst/label", "", font_screen_scale=LABEL_SCALE, anchor="bottom-left"
+            "/worst_label",
+            "",
+            position=WORST_ANCHOR.place_label(0),
+            font_screen_scale=LABEL_SCALE,
+            anchor="bottom-left",
+            visible=False,
         )
 
     def draw(self, errors: Array, model: Array, measured: Array, exaggeration: float) -> None:
@@ -80,7 +88,7 @@ class WorstMarkerScene:
         """
         self.marker = worst = find_worst(errors) if self.enabled else None
         if self.node.visible != (worst is not None):
-            self.node.visible = worst is not None
+            self.node.visible = self._label.visible = worst is not None
         if worst is None:
             return
         start = model[worst]
@@ -90,7 +98,6 @@ class WorstMarkerScene:
         self._line.points = np.stack([start, end])[None].astype(np.float32)
         self._shell.batched_positions = (0.5 * (start + end))[None].astype(np.float32)
         self._shell.batched_scales = np.array([radius], np.float32)
-        self._label.position = end + np.array([0.0, 0.0, radius])
         text = f"{self._names[worst]}: {1e3 * errors[worst]:.1f} mm off"
         if self._label.text != text:
             self._label.text = text

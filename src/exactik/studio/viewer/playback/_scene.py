@@ -11,6 +11,7 @@ from exactik.model.motion import choose_even_frames
 from exactik.studio.player.proportions import compute_reach
 from exactik.studio.player.shapes import DIAMOND_MESH, SPHERE_MESH
 from exactik.studio.viewer._limits import LimitState, compute_limit_state
+from exactik.studio.viewer.page.anchors import MARKER_ANCHOR
 from exactik.studio.viewer.page.box import FigureBox, measure_box
 from exactik.studio.viewer.page.camera import Framing, WindowSize
 from exactik.studio.viewer.page.colours import (
@@ -24,11 +25,15 @@ from exactik.studio.viewer.page.scene import BOTH, FigureScene, add_instances
 from exactik.studio.viewer.page.surroundings import set_up_scene
 from exactik.studio.viewer.playback._data import PlaybackData
 from exactik.studio.viewer.playback._residuals import WorstMarkerScene
-from exactik.studio.viewer.playback._uncertainty import colour_uncertainty, compute_joint_deviations
+from exactik.studio.viewer.playback._uncertainty import (
+    colour_quality,
+    colour_uncertainty,
+    compute_joint_deviations,
+)
 from exactik.studio.viewer.recording import NONE, PlateScene, RecordingScene
 from exactik.typing import Array
 
-PLAIN, LIMITS, UNCERTAINTY = "plain", "limits", "uncertainty"
+PLAIN, LIMITS, UNCERTAINTY, QUALITY = "plain", "limits", "uncertainty", "quality"
 PATH_SAMPLES = 64  # frames that tell how far the figure goes
 SHAPE_SAMPLES = 5  # frames in which meshes and skins tell what is to be seen
 NOTHING = WindowSize(0.0, 0.0)
@@ -74,8 +79,13 @@ class MarkerScene:
                 self.recording.set_trails(TRAIL_S)
             count = len(playback.recorded.content.names)
             colours = self.recording.colours(None)
-            self.measured = self._add_spheres(
-                server, f"{below}/measured", count, batched_colors=colours
+            self.measured = add_instances(
+                server,
+                f"{below}/measured",
+                MARKER_ANCHOR.mark(SPHERE_MESH),
+                np.zeros((count, 3)),
+                np.full(count, radius),
+                batched_colors=colours,
             )
         count = len(playback.names)
         if count > 0:
@@ -98,17 +108,14 @@ class MarkerScene:
             self.worst = WorstMarkerScene(server, playback.names, self._radius, below)
         self._scales = np.empty(0)
 
-    def _add_spheres(self, server: Any, name: str, count: int, **look: Any) -> Any:
-        radii = np.full(count, self._scale * self._radius)
-        return add_instances(server, name, SPHERE_MESH, np.zeros((count, 3)), radii, **look)
-
     def draw(self, frame: int, pose: Pose | None) -> None:
         """Move the markers; to be called inside `server.atomic()`."""
         if self.measured is not None and self.recording is not None:
             places = self.data.targets(frame)
             seen = np.asarray(np.isfinite(places).all(axis=1, keepdims=True))
             self.measured.batched_positions = np.where(seen, places, 0.0).astype(np.float32)
-            scales = np.where(seen[:, 0], self._scale * self._radius, 0.0).astype(np.float32)
+            shown = seen[:, 0] & self.recording.find_shown()
+            scales = np.where(shown, self._scale * self._radius, 0.0).astype(np.float32)
             if not np.array_equal(scales, self._scales):  # a missing marker has no size
                 self.measured.batched_scales = self._scales = scales
             t = self.data.recorded_frame(frame)
@@ -234,7 +241,7 @@ class PlayScene:
         surroundings: floor and colours of the page.
         plates: force plates of the recording, None without any.
         follows: whether floor and all move, so that the figure stays in view.
-        colouring: of the bones, `PLAIN`, by `LIMITS` or by `UNCERTAINTY`.
+        colouring: of the bones, `PLAIN`, by `LIMITS`, `UNCERTAINTY` or `QUALITY`.
         limits: how near the shown pose is to them, None without a figure.
         shift: by which all is moved so that it stays in view [m], (3,).
         deviation: standard deviation of each bone's joint [rad] in the last frame with details, or
@@ -269,10 +276,11 @@ class PlayScene:
             self.plates = PlateScene(server, playback.recorded.content, "/take")
         self.colouring = LIMITS
         self.deviation: Array | None = None
+        self._painted_quality = np.empty(0, np.uint8)
 
     def colour_by(self, colouring: str) -> None:
         """Choose what the colours of the bones mean."""
-        self.colouring = colouring
+        self.colouring, self._painted_quality = colouring, np.empty(0, np.uint8)
         if self.figure is not None:
             self.figure.paint()
 
@@ -309,6 +317,11 @@ class PlayScene:
             playback.skeleton, playback.figure_motion.q[playback.frame_with_pose(frame)]
         )
         self.figure.draw(pose, self.limits if self.colouring == LIMITS else None)
+        if self.colouring == QUALITY and playback.joint_quality is not None:
+            quality = playback.joint_quality[frame]
+            if not np.array_equal(quality, self._painted_quality):
+                self._painted_quality = quality
+                self.figure.paint(colour_quality(playback.skeleton, quality))
         if details:
             sd = playback.deviations(frame)
             self.deviation = None if sd is None else compute_joint_deviations(playback.skeleton, sd)

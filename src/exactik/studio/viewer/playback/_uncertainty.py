@@ -1,4 +1,4 @@
-"""Colours and words for the error bars of joints."""
+"""Colours and words for the error bars of joints, and for what their values are worth."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from exactik._text import join_names
 from exactik.model import Skeleton
-from exactik.studio.plots.colours import error_colours
+from exactik.recordings.tracking import GRAVITY, QualityArray
+from exactik.studio.plots.colours import QUALITY_COLOURS, error_colours, format_hex
 from exactik.typing import Array
 
 MIN_SD, MAX_SD = np.radians(0.3), np.radians(15.0)  # ends of the logarithmic colour scale
@@ -50,3 +51,27 @@ def describe_least_certain(skeleton: Skeleton, deviation: Array, count: int = 3)
             f"{'; ' if words else ''}markers do not tell {join_names(untold, count, last=', ')}"
         )
     return words
+
+
+def colour_quality(skeleton: Skeleton, quality: QualityArray) -> NDArray[np.uint8]:
+    """Return colours for what joints are worth, (n_bones,) to (n_bones, 3).
+
+    A bone without a joint of its own has the colour of the bone that carries it.
+    """
+    moves, shown = np.isin(np.arange(len(quality)), skeleton.dof_bones), quality.copy()
+    for k, parent in enumerate(skeleton.parents.tolist()):
+        if parent >= 0 and not moves[k]:
+            shown[k] = shown[parent]
+    return np.array([QUALITY_COLOURS[level] for level in sorted(GRAVITY)], dtype=np.uint8)[shown]
+
+
+def draw_quality_legend() -> str:
+    """Return what the colours of `colour_quality` mean, as HTML."""
+    words = "".join(
+        '<span style="display:inline-flex;align-items:center;margin-right:10px">'
+        f'<svg width="12" height="12" style="margin-right:4px">'
+        f'<rect width="12" height="12" rx="2" fill="{format_hex(QUALITY_COLOURS[quality])}"/></svg>'
+        f"{quality.name.lower()}</span>"
+        for quality in GRAVITY
+    )
+    return f'<div class="exactik-quality" style="margin:2px 14px;font-size:12px">{words}</div>'

@@ -35,17 +35,17 @@ class CloudPath(NamedTuple):
         return np.array([np.interp(frame, self.frames, column) for column in self.middles.T])
 
 
-def measure_cloud(markers: Markers, unnamed: BoolArray) -> CloudPath:
+def measure_cloud(markers: Markers, measured: BoolArray) -> CloudPath:
     """Return where markers are, how large what they are on is, and where it goes.
 
-    Markers without a name count where none has one.
+    Computed points, and markers without a name, count where there is nothing else.
 
     Args:
         markers: z up; one is seen in one frame at least.
-        unnamed: markers without a name of their own, (M,).
+        measured: markers with a name of their own, (M,).
     """
     seen = np.asarray(np.isfinite(markers.positions).all(axis=2))
-    named = seen & ~unnamed
+    named = seen & measured
     counted = named if named.any() else seen
     frames = np.flatnonzero(counted.any(axis=1))
     at_most = int(np.clip(KNOTS_PER_S * len(markers) / markers.rate, 1, MAX_KNOTS))

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from exactik.anatomy.marker_sets import find_unnamed, shorten_names
+from exactik.anatomy.marker_sets import find_computed_points, find_unnamed, shorten_names
 from exactik.model.motion import (
     Markers,
     Segment,
@@ -36,6 +36,9 @@ class RecordingOverview:
     Attributes:
         markers: the recording.
         unnamed: markers without a name of their own, (M,).
+        computed: points that software made of markers, such as joint centres, (M,).
+        measured: markers with a name of their own, (M,).
+        order: indices with the measured markers first, then computed points, then the unnamed.
         labels: short names, without what all have in common, (M,).
         missing: where a marker is missing, (T, M).
     """
@@ -43,7 +46,11 @@ class RecordingOverview:
     def __init__(self, markers: Markers):
         """Begin with the names."""
         self.markers = markers
-        self.unnamed: BoolArray = find_unnamed(markers.names)
+        computed = find_computed_points(markers)
+        self.computed: BoolArray = np.array([name in computed for name in markers.names], bool)
+        self.unnamed: BoolArray = find_unnamed(markers.names) & ~self.computed
+        self.measured: BoolArray = ~self.unnamed & ~self.computed
+        self.order = np.argsort(self.computed + 2 * self.unnamed, kind="stable").tolist()
         short = shorten_names(markers.names)
         self.labels = tuple(short[name] for name in markers.names)
         self.missing = markers.missing
@@ -67,6 +74,7 @@ class RecordingOverview:
         for one in found:  # who stands still leaps in the end; that is not another suspicion
             known[one.segment.first : one.segment.last + 2, list(one.markers)] = True
         found += self._find_spikes(known)
+        found = [one for one in found if not self.computed[list(one.markers)].any()]
         return tuple(sorted(found, key=lambda one: (one.segment.first, one.markers)))
 
     def suspicions_of(self, marker: int) -> tuple[MarkerSuspicion, ...]:

@@ -30,6 +30,8 @@ def describe_marker(overview: RecordingOverview, marker: int, frame: int | None)
     lines = [f"**{escape_markdown(markers.names[marker])}**"]
     if overview.unnamed[marker]:
         lines[0] += " (has no name of its own)"
+    if overview.computed[marker]:
+        lines[0] += " (computed, not measured)"
     place = np.full(3, np.nan) if frame is None else markers.positions[frame, marker]
     if np.isfinite(place).all():
         x, y, z = place
@@ -74,11 +76,22 @@ class RecordingPanel:
             change: runs a function between two frames.
         """
         self.scene, self.overview, self._change = scene, scene.overview, change
-        names = self.overview.markers.names
-        self._options = [NO_MARKER, *names]
+        names, self._order = self.overview.markers.names, self.overview.order
+        self._options = [NO_MARKER, *(names[k] for k in self._order)]
         self._frame: int | None = 0
         with gui.add_folder(f"markers ({len(names)})"):
             self.labels = gui.add_dropdown("labels", LABELS, initial_value=scene.labels)
+            self.computed: Any = None
+            if self.overview.computed.any() and self.overview.measured.any():
+                count = int(self.overview.computed.sum())
+                self.computed = gui.add_checkbox(
+                    f"computed points ({count})",
+                    scene.shows_computed,
+                    hint="Such as joint centres: made of markers by software.",
+                )
+                on_value(
+                    self.computed, lambda on: change(lambda: setattr(scene, "shows_computed", on))
+                )
             lengths = {seconds: name for name, seconds in TRAILS_S.items()}
             self.trails = gui.add_dropdown(
                 "trails", list(TRAILS_S), initial_value=lengths.get(scene.trail_s, "none")
@@ -94,7 +107,7 @@ class RecordingPanel:
 
     def _choose_option(self, option: str) -> None:
         chosen = self._options.index(option) - 1
-        self.choose(chosen if chosen >= 0 else None)
+        self.choose(self._order[chosen] if chosen >= 0 else None)
 
     def choose(self, marker: int | None) -> None:
         """Choose a marker, by its index; None for none."""
@@ -102,7 +115,8 @@ class RecordingPanel:
 
     def _choose(self, marker: int | None) -> None:
         self.scene.chosen = marker
-        self.choice.value = self._options[0 if marker is None else marker + 1]
+        names = self.overview.markers.names
+        self.choice.value = NO_MARKER if marker is None else names[marker]
         self.quantity.visible = marker is not None
         self.curve.choose(marker, self.quantity.value)
         self.show(self._frame)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik.studio.viewer.page.anchors import MARKER_ANCHOR
 from exactik.studio.viewer.page.colours import (
     CHOSEN_COLOUR,
     NAMED_COLOUR,
@@ -18,7 +19,7 @@ from exactik.studio.viewer.page.scene import add_shell
 from exactik.studio.viewer.recording._overview import RecordingOverview
 from exactik.typing import Array
 
-NONE, NAMED, ALL = LABELS = ("none", "named", "all")
+NONE, MEASURED, ALL = LABELS = ("none", "measured", "all")
 MAX_TRAIL_SEGMENTS = 4000  # of all markers: 96 kB a frame, which a page draws 60 times a second
 MAX_SEGMENTS_PER_TRAIL = 40  # more cannot be told apart
 MAX_LABELS = 100  # shown at first; moving one costs 0.03 ms of processor time a frame
@@ -34,7 +35,13 @@ TRAIL_PIXELS = 1.5  # width
 CLICK_PIXELS = 14.0  # from a marker within which a click means it; half a finger
 
 
-def make_trails(positions: Array, frame: int, steps: int, stride: int) -> NDArray[np.float32]:
+def make_trails(
+    positions: Array,
+    frame: int,
+    steps: int,
+    stride: int,
+    shown: NDArray[np.bool_] | Literal[True] = True,
+) -> NDArray[np.float32]:
     """Return the latest way of every marker as segments [m], (steps · M, 2, 3), the newest first.
 
     Segments that touch a gap, or reach before the first frame, are points inside a marker that is
@@ -45,12 +52,13 @@ def make_trails(positions: Array, frame: int, steps: int, stride: int) -> NDArra
         frame: where trails end.
         steps: segments of each trail.
         stride: frames from one end of a segment to the other.
+        shown: which markers have a trail, (M,); True for all.
     """
     frames = frame - stride * np.arange(steps + 1)
     places = positions[np.maximum(frames, 0)]
     ends = np.stack([places[:-1], places[1:]], axis=2)
-    whole = np.isfinite(ends).all(axis=(2, 3)) & (frames[1:, None] >= 0)
-    seen = np.isfinite(places[0]).all(axis=1)
+    whole = np.isfinite(ends).all(axis=(2, 3)) & (frames[1:, None] >= 0) & shown
+    seen = np.isfinite(places[0]).all(axis=1) & shown
     hidden = places[0, int(np.argmax(seen))] if seen.any() else np.zeros(3)
     ends = np.where(whole[..., None, None], ends, hidden)
     return ends.reshape(-1, 2, 3).astype(np.float32)
@@ -80,6 +88,7 @@ class RecordingScene:
         chosen: index of the chosen marker, None if none is.
         labels: which markers have a label, one of `LABELS`; the chosen one always has.
         trail_s: how long trails are [s].
+        shows_computed: whether points that software computed are shown; the chosen one always is.
         dark: whether trails fade into a dark page.
     """
 
@@ -88,12 +97,11 @@ class RecordingScene:
         self.server, self.overview, self._below = server, overview, below
         self.chosen: int | None = None
         self.trail_s = 0.0
-        few = int((~overview.unnamed).sum()) <= MAX_LABELS
-        self.labels = NAMED if few else NONE
+        self.labels = MEASURED if int(overview.measured.sum()) <= MAX_LABELS else NONE
+        self.shows_computed = not overview.measured.any()
         self._label_nodes: dict[int, Any] = {}
         self._trails: Any = None
         self._steps, self._stride, self.dark = 0, 1, False
-        self._offset = np.array([0.0, 0.0, CHOSEN_SCALE * radius])
         self._shell = add_shell(
             server,
             f"{below}/chosen",
@@ -105,7 +113,7 @@ class RecordingScene:
 
     def colours(self, frame: int | None) -> NDArray[np.uint8]:
         """Return the colours of the markers in a frame, (M, 3), linear."""
-        colours = np.where(self.overview.unnamed[:, None], UNNAMED_COLOUR, NAMED_COLOUR)
+        colours = np.where(self.overview.measured[:, None], NAMED_COLOUR, UNNAMED_COLOUR)
         if frame is not None:
             suspect = self.overview.is_suspect[frame]
             colours = np.where(suspect[:, None], SUSPECT_COLOUR, colours)
@@ -125,7 +133,7 @@ class RecordingScene:
         self._stride = -(-frames // most)
         self._steps = -(-frames // self._stride)
         ages = np.linspace(0.0, 1.0, self._steps + 1)[:, None, None]
-        fresh = np.where(self.overview.unnamed[:, None], UNNAMED_COLOUR, NAMED_COLOUR)
+        fresh = np.where(self.overview.measured[:, None], NAMED_COLOUR, UNNAMED_COLOUR)
         colours = srgb_to_linear((1.0 - ages) * fresh + ages * np.array(OLD_COLOURS[self.dark]))
         pairs = np.stack([colours[:-1], colours[1:]], axis=2).reshape(-1, 2, 3)
         self._trails = self.server.scene.add_line_segments(
@@ -149,43 +157,44 @@ class RecordingScene:
         shown = self._find_labelled()
         for k in [k for k in self._label_nodes if not shown[k]]:
             self._label_nodes.pop(k).remove()
-        for k in np.flatnonzero(shown & seen):
-            self._place_label(int(k), places[k] + self._offset)
-        for k in np.flatnonzero(shown & ~seen):
-            node = self._label_nodes.get(int(k))
-            if node is not None and node.visible:
-                node.visible = False
+        for k in np.flatnonzero(shown):
+            self._add_label(int(k))
         if self._trails is not None and frame is not None:
-            self._trails.points = make_trails(positions, frame, self._steps, self._stride)
+            shown = self.find_shown()
+            self._trails.points = make_trails(positions, frame, self._steps, self._stride, shown)
         is_seen = self.chosen is not None and bool(seen[self.chosen])
         if self._shell.visible != is_seen:
             self._shell.visible = is_seen
         if self.chosen is not None and is_seen:
             self._shell.batched_positions = places[[self.chosen]].astype(np.float32)
 
-    def _find_labelled(self) -> NDArray[np.bool_]:
-        """Return which markers have a label, (M,)."""
-        shown = np.full(len(self.overview.labels), self.labels == ALL)
-        if self.labels == NAMED:
-            shown = ~self.overview.unnamed
+    def find_shown(self) -> NDArray[np.bool_]:
+        """Return which markers are shown where they are seen, (M,)."""
+        shown = ~self.overview.computed | self.shows_computed
         if self.chosen is not None:
             shown = shown | (np.arange(len(shown)) == self.chosen)
         return shown
 
-    def _place_label(self, marker: int, place: Array) -> None:
-        node = self._label_nodes.get(marker)
+    def _find_labelled(self) -> NDArray[np.bool_]:
+        """Return which markers have a label, (M,)."""
+        shown = np.full(len(self.overview.labels), self.labels == ALL)
+        if self.labels == MEASURED:
+            shown = self.overview.measured
+        if self.chosen is not None:
+            shown = shown | (np.arange(len(shown)) == self.chosen)
+        return shown
+
+    def _add_label(self, marker: int) -> None:
+        """Add the label of a marker, unless it is there; the page's script lets it stick."""
         scale = CHOSEN_LABEL_SCALE if marker == self.chosen else LABEL_SCALE
+        node = self._label_nodes.get(marker)
         if node is None:
             self._label_nodes[marker] = self.server.scene.add_label(
-                f"{self._below}/labels/{marker}",
+                f"/labels/{marker}",
                 self.overview.labels[marker],
-                position=place,
+                position=MARKER_ANCHOR.place_label(marker),
                 font_screen_scale=scale,
                 anchor="bottom-center",
             )
-            return
-        node.position = place
-        if node.font_screen_scale != scale:
+        elif node.font_screen_scale != scale:
             node.font_screen_scale = scale
-        if not node.visible:
-            node.visible = True

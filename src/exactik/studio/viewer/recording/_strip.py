@@ -26,7 +26,7 @@ CURSOR_COLOUR = "#cc50a0"
 
 
 def draw_strip(overview: RecordingOverview) -> tuple[str, int]:
-    """Return the rows as HTML, and their height on the page [pixels].
+    """Return the rows in `RecordingOverview.order`, as HTML, and their height [pixels].
 
     A column is empty in the row of a marker that is missing in any of its frames, so that no gap is
     too short to be seen.
@@ -36,9 +36,9 @@ def draw_strip(overview: RecordingOverview) -> tuple[str, int]:
     gaps, suspect = bins.any(overview.missing), bins.any(overview.is_suspect)
     row = min(max(STRIP_PIXELS // max(count, 1), MIN_ROW_PIXELS), MAX_ROW_PIXELS)
     titles, paths = [], dict.fromkeys((NAMED_COLOUR, UNNAMED_COLOUR, SUSPECT_COLOUR), "")
-    for m in range(count):
-        colour = UNNAMED_COLOUR if overview.unnamed[m] else NAMED_COLOUR
-        top = m * row
+    for place, m in enumerate(overview.order):
+        colour = NAMED_COLOUR if overview.measured[m] else UNNAMED_COLOUR
+        top = place * row
         paths[colour] += _draw_bars(~gaps[:, m], bins, top, row - 1)
         paths[SUSPECT_COLOUR] += _draw_bars(suspect[:, m], bins, top, row - 1)
         titles.append(
