@@ -35,8 +35,9 @@ class _NothingIsCompiled(logging.Handler):
         while frame.f_globals["__name__"] in ("logging", "exactik.compile._jit"):
             assert frame.f_back is not None
             frame = frame.f_back
-        caller, kernel = frame.f_globals["__name__"], str(record.args and record.args[0])
-        if caller.startswith("exactik.") and kernel.startswith("exactik."):
+        caller, told = frame.f_globals["__name__"], record.args
+        own = isinstance(told, tuple) and str(told[0]).startswith("exactik.")
+        if own and caller.startswith("exactik."):
             raise AssertionError(f"{caller}: {record.getMessage()} (tools/signatures.py adds it)")
 
 

@@ -38,18 +38,14 @@ def used_kernels(path: Path) -> set[str]:
             elif value is None or inspect.ismodule(value):
                 inner = importlib.import_module(f"{node.module}.{alias.name}")
                 name = alias.asname or alias.name
-                used = [a.attr for a in ast.walk(tree) if is_attribute_of(a, name)]
+                used = [
+                    a.attr
+                    for a in ast.walk(tree)
+                    if isinstance(a, ast.Attribute) and ast.unparse(a.value) == name
+                ]
                 values = [getattr(inner, attribute, None) for attribute in used]
                 found |= {value.name for value in values if isinstance(value, Kernel)}
     return found
-
-
-def is_attribute_of(node: ast.AST, name: str) -> bool:
-    return (
-        isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == name
-    )
 
 
 def test_every_kernel_that_python_calls_is_listed():
