@@ -22,7 +22,7 @@ from exactik.cli.inspect import (
     format_seconds,
     format_table,
 )
-from exactik.cli.inspect._table import HEADINGS, Row
+from exactik.cli.inspect._command import HEADINGS, Row
 from exactik.errors import FileError, Note
 from exactik.io import READABLE, DofFacts, Facts, Notes, inspect_file, save_markers, save_skeleton
 from exactik.io.inspection import describe_skeleton

@@ -24,8 +24,7 @@ from exactik.anatomy._body import (
     find_stem,
     is_part_name,
 )
-from exactik.anatomy._bone_tree import SAME_PLACE, BoneTree
-from exactik.anatomy._joint_centres import JointCentres
+from exactik.anatomy._bone_tree import SAME_PLACE, BoneTree, JointCentres
 from exactik.anatomy._limb_parts import LimbParts
 from exactik.errors import ModelError
 from exactik.model import Skeleton

@@ -15,8 +15,7 @@ from itertools import combinations, pairwise
 
 from exactik._text import join_names
 from exactik.anatomy._body import ARM_PARTS, LEG_PARTS, BodyPart
-from exactik.anatomy._bone_tree import SAME_PLACE, BoneTree
-from exactik.anatomy._joint_centres import JointCentres
+from exactik.anatomy._bone_tree import SAME_PLACE, BoneTree, JointCentres
 from exactik.errors import ModelError
 
 _ARM_NAMES = ("clavicle", "shoulder", "upper_arm", "arm", "forearm", "hand")

@@ -1,4 +1,4 @@
-"""What a name says: the side of the body, and which part of it a bone is.
+"""What a name says in the words of `vocabulary.toml`: the side, and which part a bone is.
 
 Names of Mixamo, CMU and Acclaim, OpenSim, Unreal, Biped, DAZ, VRM, MakeHuman, glTF samples, and of
 robots whose ball joints are three hinges after each other ("left_hip_pitch_link"). A name is taken
@@ -8,11 +8,12 @@ apart into words; the side is a word of it ("L_Knee"), the beginning of one ("lf
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
-from collections.abc import Collection, Iterator
-from typing import NamedTuple
-
-from exactik.anatomy._vocabulary import read_vocabulary
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
+from importlib import resources
+from typing import Any, NamedTuple
 
 _WORDS = re.compile(
     r"(?<![A-Za-z])(?:left|right)(?=[a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|#\d+"
@@ -29,6 +30,55 @@ _SIDE_PLACES = (
     r"(?<=[a-z])[LR](?![a-z])",  # KneeL, ArmR2
     r"^[LRlr](?=[A-Za-z])",  # lfemur, LF_FOOT
 )
+
+
+class _Vocabulary(NamedTuple):
+    """Words of names, in small letters."""
+
+    sides: Mapping[str, str]  # word → "l" or "r"
+    sure_sides: frozenset[str]  # those of `sides` that tell a side whatever else the name says
+    # First word of a name → "l" or "r", of figures with fore and hind legs
+    leg_sides: Mapping[str, str]
+    parts: Mapping[str, str]  # what a bone is called → part of the body
+    sided_parts: Mapping[str, str]  # likewise, beside a side only; "" for what is known and no part
+    noise: frozenset[str]  # words that say nothing about the part
+    helpers: frozenset[str]  # words of ends of chains and dummies
+    vague: frozenset[str]  # words that name a part only if they stand alone
+
+
+@cache
+def read_vocabulary() -> _Vocabulary:
+    """Return the words of `vocabulary.toml`."""
+    table = read_data("vocabulary.toml")
+
+    def list_sides(*kinds: str) -> dict[str, str]:
+        return {
+            word: side[0]
+            for side, words in table["sides"].items()
+            for kind in kinds
+            for word in words[kind].split()
+        }
+
+    def list_parts(section: str) -> dict[str, str]:
+        return {name: part for part, names in table[section].items() for name in names.split()}
+
+    parts = list_parts("parts")
+    sided = {name: part.replace("none", "") for name, part in list_parts("sided_parts").items()}
+    bones = {kind: frozenset(words.split()) for kind, words in table["bones"].items()}
+    return _Vocabulary(
+        sides=list_sides("always", "sometimes"),
+        sure_sides=frozenset(list_sides("always")),
+        leg_sides=list_sides("legs"),
+        parts=parts,
+        sided_parts=parts | sided,
+        **bones,
+    )
+
+
+def read_data(name: str) -> dict[str, Any]:
+    """Return a data file of `exactik.anatomy`, by its path in there."""
+    file = resources.files("exactik.anatomy").joinpath(name)
+    return tomllib.loads(file.read_text(encoding="utf-8"))
 
 
 class BoneName(NamedTuple):

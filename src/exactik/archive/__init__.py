@@ -10,14 +10,18 @@ import sys as _sys
 from exactik._renamed import answer_calls as _answer_calls
 from exactik.archive._archive import ArchiveResult, retarget_archive, solve_archive
 from exactik.archive._cluster import LOST_LOOKS, kept_up, open_client
-from exactik.archive._index import write_index
 from exactik.archive._ledger import FILTERS, Ledger
-from exactik.archive._options import TIME_LIMIT, ArchiveOptions, RetargetArchiveOptions, RunOptions
-from exactik.archive._progress import Progress
-from exactik.archive._rows import LedgerRow
+from exactik.archive._options import (
+    TIME_LIMIT,
+    ArchiveOptions,
+    Progress,
+    RetargetArchiveOptions,
+    RunOptions,
+)
+from exactik.archive._rows import LedgerRow, read_counts
 from exactik.archive._run import MAX_UNSTARTED, Queue
 from exactik.archive._sources import LISTED_FOLDERS, ListedTake, SkeletonSource, list_takes
-from exactik.archive._status import read_counts
+from exactik.archive._summary import write_index
 from exactik.archive.tasks import SEGMENT_FRAMES, ClipOptions, TakeOptions
 
 __all__ = [

@@ -12,18 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exactik._options import accepts_options
-from exactik.archive._clip_plan import ClipPlan
+from exactik.archive._clip_plan import ClipPlan, Condition, parse_conditions, write_kept
 from exactik.archive._cluster import open_client
-from exactik.archive._filters import Condition, parse_conditions, write_kept
-from exactik.archive._index import write_index
 from exactik.archive._ledger import Ledger
-from exactik.archive._options import ArchiveOptions, RetargetArchiveOptions, RunOptions
+from exactik.archive._options import ArchiveOptions, Progress, RetargetArchiveOptions, RunOptions
 from exactik.archive._plan import Plan
-from exactik.archive._progress import Progress
+from exactik.archive._rows import read_counts
 from exactik.archive._run import Queue
 from exactik.archive._sources import ListedTake, SkeletonSource, list_takes
-from exactik.archive._status import read_counts
-from exactik.archive._summary import RETARGET, SETTING, SOLVE, write_summary
+from exactik.archive._summary import RETARGET, SETTING, SOLVE, write_index, write_summary
 from exactik.archive.tasks import NO_SPACE, Storage, make_absolute, solver_version
 from exactik.errors import FileError
 

@@ -1,14 +1,14 @@
-"""Options of `solve_archive`: what is asked of its takes, and how a run goes."""
+"""Options of `solve_archive`: what is asked of its takes, how a run goes, and how far it is."""
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from exactik._options import describe, option, to_arguments
-from exactik.archive._progress import Progress
 from exactik.archive.tasks import ClipOptions, TakeOptions
 from exactik.recordings.pipeline import FigureOptions
 
@@ -17,6 +17,25 @@ if TYPE_CHECKING:
 
 TIME_LIMIT = 3600.0
 """[s] for a take. A segment of five minutes takes minutes; what takes an hour loops."""
+
+
+@dataclass
+class Progress:
+    """How far a run is."""
+
+    total: int = 0  # takes that were asked for
+    done: int = 0  # takes that ended, now or before
+    found: int = 0  # of these, takes that were done before
+    solved: int = 0  # takes that this run solved
+    failed: int = 0  # takes that failed now or were set aside
+    frames: int = 0  # solved by this run
+    threads: int = 0  # of all workers at the moment
+    began: float = field(default_factory=time.monotonic)  # when it began [s], by `time.monotonic`
+
+    @property
+    def rate(self) -> float:
+        """Frames a second."""
+        return self.frames / max(time.monotonic() - self.began, 1e-9)
 
 
 @dataclass(frozen=True, kw_only=True)

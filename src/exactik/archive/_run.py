@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from exactik.archive._ledger import Ledger
-from exactik.archive._progress import Progress
+from exactik.archive._options import Progress
 from exactik.archive._rows import LedgerRow, State
 from exactik.archive.tasks import Task, TaskResult, forget_keys, run_task
 from exactik.errors import ExactikError, FileError

@@ -1,12 +1,9 @@
-"""Arrays of an .npz file, some of them by name; whoever wrote it.
-
-`numpy.load` allocates what the header of an array claims before it looks at the bytes, and runs
-what arrays of objects hold. Here bytes have to be there, and only numbers and texts are arrays.
-"""
+"""Arrays of an .npz file, some of them by name, whoever wrote it; and the archive of our own."""
 
 from __future__ import annotations
 
 import io
+import json
 import math
 import re
 import zipfile
@@ -16,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.io._files import read_bytes
+from exactik.errors import FileError
+from exactik.io._files import open_atomic, read_bytes
 from exactik.io._notes import Notes
 
 AnyArray = NDArray[Any]
@@ -41,6 +39,7 @@ ARCHIVE_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
 )
+FORMAT = "exactik 1"
 
 
 class NpzFile:
@@ -95,3 +94,37 @@ def parse_array(name: str, raw: bytes, notes: Notes) -> AnyArray:
     if claimed != present:
         raise notes.error(f"array {name!r} claims {claimed} bytes, but there are {present}")
     return np.frombuffer(raw, dtype, offset=match.end()).reshape(shape, order=order)
+
+
+def write_archive(path: str, contents: dict[str, Any], arrays: dict[str, AnyArray]) -> None:
+    """Write contents that JSON can hold, and arrays by name."""
+    text = json.dumps({"format": FORMAT, **contents}, ensure_ascii=False)
+    with open_atomic(path, "wb") as file:
+        np.savez_compressed(file, allow_pickle=False, about=np.array(text), **arrays)
+
+
+def read_archive(
+    path: str, notes: Notes, kinds: tuple[str, ...]
+) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    """Return contents and arrays of a file of one of these kinds."""
+    try:
+        file = NpzFile(path, notes, "a file that exactik wrote; expected its .npz")
+        arrays = {name: file.read(name) for name in file.names}
+        contents = json.loads(_decode_text(arrays.pop("about")))
+    except FileError:
+        raise
+    except ARCHIVE_ERRORS:
+        raise notes.error("not a file that exactik wrote; expected its .npz") from None
+    if not isinstance(contents, dict) or contents.get("format") != FORMAT:
+        raise notes.error(f"not a file that exactik wrote; expected format {FORMAT!r}")
+    if contents.get("kind") not in kinds:
+        raise notes.error(
+            f"holds {contents.get('kind')!r}; expected {' or '.join(kinds)}", code="wrong-kind"
+        )
+    return contents, arrays
+
+
+def _decode_text(array: AnyArray) -> str:
+    """Return the text in an array; `str` would raise on numbers that are no character."""
+    order = "be" if array.dtype.str[0] == ">" else "le"
+    return array.tobytes().decode(f"utf-32-{order}", "surrogatepass").rstrip("\0")

@@ -1,7 +1,7 @@
-"""Jacobians of a point on a bone: checks and arrays around `kernels.tree.jacobian`.
+"""Jacobians of a point on a bone and gradients through poses: arrays around `kernels.tree`.
 
-The last two are slow ways, to test and to measure the fast ones against, and use nothing of the
-tree: differences run forward kinematics once or twice per dof, unit velocities propagate one
+The last two Jacobians are slow ways, to test and to measure the fast ones against, and use nothing
+of the tree: differences run forward kinematics once or twice per dof, unit velocities propagate one
 velocity per dof from the root to the bone.
 """
 
@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import require_shape
+from exactik._arrays import contiguous_copy, require_shape
 from exactik.errors import UnknownNameError
+from exactik.kernels.calculus.backpropagation import backpropagate_frames
+from exactik.kernels.calculus.workspace import new_workspace
 from exactik.kernels.tree import couplings, fk
 from exactik.kernels.tree import jacobian as routes
 from exactik.kernels.tree import jacobian_dot as rates
@@ -239,3 +241,15 @@ def unit_velocity_jacobian(
         skeleton.tree, b, point, frame_code, rows_code, *frames, *scratch, J
     )
     return reduce_columns(skeleton, q, J)
+
+
+def backpropagate_poses(
+    skeleton: Skeleton, q: ArrayLike, by_position: ArrayLike, by_rotation: ArrayLike
+) -> Array:
+    """See `Skeleton.backpropagate`."""
+    unit, n = skeleton.normalised(q), len(skeleton.bones)
+    first = contiguous_copy(require_shape("by_position", by_position, len(unit), n, 3))
+    second = contiguous_copy(require_shape("by_rotation", by_rotation, len(unit), n, 3, 3))
+    by_dof, work = np.zeros((len(unit), skeleton.nv)), new_workspace(skeleton.tree)
+    backpropagate_frames(skeleton.tree, np.ones(skeleton.nv), unit, first, second, by_dof, work)
+    return skeleton.coordinate_gradient(q, by_dof)

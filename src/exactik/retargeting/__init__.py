@@ -32,9 +32,7 @@ from exactik.retargeting._elbow_path import (
     find_elbow_path,
     place_elbows,
 )
-from exactik.retargeting._feet import find_stances, place_feet, shift_root
-from exactik.retargeting._foot_plan import plan_foot
-from exactik.retargeting._hand_reach import find_hand_reach, measure_hand_places
+from exactik.retargeting._feet import find_stances, place_feet, plan_foot, shift_root
 from exactik.retargeting._hands import Arms
 from exactik.retargeting._jumps import (
     find_jump_frames,
@@ -44,6 +42,7 @@ from exactik.retargeting._jumps import (
     spread_limb_jumps,
 )
 from exactik.retargeting._quality import ALLOWED, LIMIT_TOLERANCE, ClipQuality, measure_quality
+from exactik.retargeting._reach import find_hand_reach, measure_hand_places
 from exactik.retargeting._result import (
     MAX_HAND_ERROR,
     MAX_SLIDE,

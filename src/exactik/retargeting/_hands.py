@@ -10,7 +10,6 @@ import numpy as np
 
 from exactik.anatomy import SIDES
 from exactik.retargeting._elbow_path import find_elbow_path
-from exactik.retargeting._hand_reach import measure_hand_places
 from exactik.retargeting._jumps import (
     find_limb_jumps,
     spread_jumps,
@@ -18,6 +17,7 @@ from exactik.retargeting._jumps import (
 from exactik.retargeting._reach import (
     LIMB_TURN_WEIGHT,
     PointPath,
+    measure_hand_places,
     reach_places,
 )
 from exactik.retargeting.body import (

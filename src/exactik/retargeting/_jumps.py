@@ -14,7 +14,7 @@ import numpy as np
 
 from exactik.anatomy import LIMBS
 from exactik.model import Pose, Skeleton
-from exactik.retargeting._foot_plan import fade_out
+from exactik.retargeting._feet import fade_out
 from exactik.retargeting.body import BodyFigure, Limb, SourceBody, find_limb, find_limb_dofs
 from exactik.spatial import angle_between
 from exactik.typing import Array, IntArray

@@ -18,8 +18,8 @@ from exactik.model import Pose
 from exactik.model.motion import Motion, choose_even_frames
 from exactik.retargeting._contacts import Contact
 from exactik.retargeting._correspondence import Correspondence
-from exactik.retargeting._hand_reach import find_hand_reach, measure_hand_places
 from exactik.retargeting._jumps import find_jump_frames, measure_limb_steps, measure_trunk_steps
+from exactik.retargeting._reach import find_hand_reach, measure_hand_places
 from exactik.retargeting.body import BodyFigure, HingeSpeed, SourceBody, measure_hinges
 from exactik.typing import Array, IntArray
 

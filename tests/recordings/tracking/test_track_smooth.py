@@ -30,7 +30,7 @@ from exactik.recordings.tracking import (
     make_prior,
     make_tracking_problem,
 )
-from exactik.recordings.tracking.smoothing import _noise, _smoother
+from exactik.recordings.tracking.smoothing import _smoother, _strength
 from exactik.typing import Array
 from tests.support.mechanisms import legs
 from tests.support.problems import menagerie
@@ -306,7 +306,7 @@ def test_the_noise_of_a_long_recording_is_found_in_samples_of_it(monkeypatch: py
     differences = np.abs(np.diff(problem.targets.position, 4, axis=0))
     whole = float(np.nanmedian(differences)) / (0.6745 * np.sqrt(70.0))
     assert estimate_white_noise(problem) == pytest.approx(whole)
-    monkeypatch.setattr(_noise, "WHITE_NOISE_SAMPLES", 50)
+    monkeypatch.setattr(_strength, "WHITE_NOISE_SAMPLES", 50)
     assert estimate_white_noise(problem) == pytest.approx(whole, rel=0.1)
 
 

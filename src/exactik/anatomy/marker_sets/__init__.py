@@ -7,7 +7,6 @@ from exactik.anatomy.marker_sets._bare_names import (
     is_unnamed,
     shorten_names,
 )
-from exactik.anatomy.marker_sets._landmark import Landmark, list_landmarks
 from exactik.anatomy.marker_sets._marker_set import (
     MarkerSet,
     SetMatch,
@@ -15,11 +14,13 @@ from exactik.anatomy.marker_sets._marker_set import (
     recognise_marker_set,
 )
 from exactik.anatomy.marker_sets._names import (
+    Landmark,
     find_landmark,
     find_landmarks,
     is_object_name,
     is_side_open,
     list_landmark_names,
+    list_landmarks,
 )
 from exactik.anatomy.marker_sets._reading import (
     NameReading,

@@ -19,11 +19,9 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import Any, NamedTuple
 
-from exactik.anatomy._vocabulary import read_data
-from exactik.anatomy.marker_sets._bare_names import is_unnamed, shorten_names
-from exactik.anatomy.marker_sets._computed import find_computed_names
-from exactik.anatomy.marker_sets._landmark import Landmark, list_landmarks
-from exactik.anatomy.marker_sets._names import name_keys
+from exactik.anatomy._names import read_data
+from exactik.anatomy.marker_sets._bare_names import find_computed_names, is_unnamed, shorten_names
+from exactik.anatomy.marker_sets._names import Landmark, list_landmarks, name_keys
 
 MIN_SHARE = 0.5  # of a recording's names, that a set must explain to be the one in use
 MIN_NAMES = 3  # that it must explain: two names are a coincidence

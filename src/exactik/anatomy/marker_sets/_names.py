@@ -1,4 +1,4 @@
-"""Which landmark of the body a marker's name means, whatever the marker set.
+"""Landmarks of the body, and which of them a marker's name means, whatever the marker set.
 
 A name is taken apart into words: "L.Knee_Lat" is "l", "knee", "lat". Words that stand for another
 are replaced, a word that tells the side is taken out, and what remains is looked up with its words
@@ -11,14 +11,65 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from itertools import permutations
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from exactik.anatomy._names import SIDE_NAMES, list_side_readings, split_words
-from exactik.anatomy._vocabulary import read_data, read_vocabulary
-from exactik.anatomy.marker_sets._landmark import Landmark, list_landmarks
+from exactik.anatomy._names import (
+    SIDE_NAMES,
+    list_side_readings,
+    read_data,
+    read_vocabulary,
+    split_words,
+)
 
 # What exporters put after a name, which says nothing of where the marker is.
 _SUFFIX = re.compile(r"[ _.-](study|marker|mkr|pos|position|traj(ectory)?|smooth|filtered)$", re.I)
+
+
+class Landmark(NamedTuple):
+    """A place on the body."""
+
+    id: str  # such as "l_knee_lateral", or "c7" in the middle
+    bone: str  # of `human()`
+    point: tuple[float, float, float]  # in that bone's frame [m], of the figure of 1.75 m
+    sd: float  # how far a marker of this name may be from there, along each axis [m]
+    kind: str  # "skin" for a marker on it, "joint" for a point inside
+    text: str  # in words, such as "left outer knee"
+    is_cluster: bool  # whether the name tells the bone only, so that several markers may share it
+
+    @property
+    def side(self) -> str:
+        """Letter of the side, "l" or "r"; "" in the middle."""
+        return self.id[0] if self.id[:2] in ("l_", "r_") else ""
+
+
+@cache
+def list_landmarks() -> Mapping[str, Landmark]:
+    """Return all landmarks by id; those of the right side mirror the left ones."""
+    table = read_data("marker_sets/landmarks.toml")
+    landmarks = {name: _make_landmark(name, row, "") for name, row in table["middle"].items()}
+    for side in SIDE_NAMES:
+        for name, row in table["paired"].items():
+            landmark = _make_landmark(name, row, side)
+            landmarks[landmark.id] = landmark
+    return MappingProxyType(landmarks)
+
+
+def _make_landmark(name: str, row: Mapping[str, Any], side: str) -> Landmark:
+    x, y, z = map(float, row["point"])
+    bone = row["bone"]
+    if side == "r":
+        y = -y
+        bone = "r_" + bone[2:] if bone.startswith("l_") else bone
+    return Landmark(
+        id=f"{side}_{name}" if side != "" else name,
+        bone=bone,
+        point=(x, y, z),
+        sd=float(row["sd"]),
+        kind=row.get("kind", "skin"),
+        text=f"{SIDE_NAMES[side]} {row['text']}" if side != "" else row["text"],
+        is_cluster=row.get("cluster", False),
+    )
 
 
 class _MarkerWords(NamedTuple):

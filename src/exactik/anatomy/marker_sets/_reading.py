@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from exactik.anatomy.marker_sets._bare_names import is_unnamed, shorten_names
-from exactik.anatomy.marker_sets._computed import find_computed_names
-from exactik.anatomy.marker_sets._landmark import Landmark, list_landmarks
+from exactik.anatomy.marker_sets._bare_names import find_computed_names, is_unnamed, shorten_names
 from exactik.anatomy.marker_sets._marker_set import MarkerSet, recognise_marker_set
 from exactik.anatomy.marker_sets._names import (
+    Landmark,
     find_landmarks,
     is_object_name,
     is_side_open,
+    list_landmarks,
 )
 from exactik.model.motion import Markers
 

@@ -2,11 +2,17 @@
 
 from exactik.archive.tasks._clip import ClipOptions, ClipTask
 from exactik.archive.tasks._join import SEAM_LIMIT, JoinTask
-from exactik.archive.tasks._keys import describe_machine, hash_facts, solver_version
 from exactik.archive.tasks._options import SEGMENT_FRAMES, TakeOptions
 from exactik.archive.tasks._outputs import draw_curve
 from exactik.archive.tasks._parts import find_window, join_motions
-from exactik.archive.tasks._provenance import find_result, publish_result, read_provenance
+from exactik.archive.tasks._provenance import (
+    describe_machine,
+    find_result,
+    hash_facts,
+    publish_result,
+    read_provenance,
+    solver_version,
+)
 from exactik.archive.tasks._storage import (
     NO_SPACE,
     Storage,

@@ -1,8 +1,15 @@
-"""Outputs with their provenance: a JSON file beside them, written last, which makes them valid."""
+"""Outputs with their provenance: a JSON file beside them, written last, which makes them valid.
+
+A request is what is asked (figure, options, solver), a key that and the bytes of the input. The
+same key means the same bits on one type of processor.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+import platform
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -10,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from exactik.archive.tasks._keys import describe_machine
+from exactik._version import __version__
 from exactik.archive.tasks._storage import Storage, hash_file
 from exactik.archive.tasks._worker import TaskResult
 from exactik.io import open_atomic
@@ -99,3 +106,29 @@ def publish_result(
         storage.publish(path, names[path])
     storage.publish(note, f"{name}.json")
     return result
+
+
+def hash_facts(facts: Any) -> str:
+    """Return the SHA-256 of plain data, whatever the order of its names."""
+    text = json.dumps(facts, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def solver_version() -> str:
+    """Return the version of what solves."""
+    return __version__
+
+
+@cache
+def describe_machine() -> dict[str, Any]:
+    """Return what bits may depend on beside the key: the type of processor, which LLVM names."""
+    import llvmlite.binding as llvm
+
+    features = llvm.get_host_cpu_features().flatten()
+    return {
+        "host": platform.node(),
+        "processor": llvm.get_host_cpu_name(),
+        "features": hashlib.sha256(features.encode()).hexdigest()[:16],
+        "system": platform.platform(),
+        "cores": os.cpu_count(),
+    }

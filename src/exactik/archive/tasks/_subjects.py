@@ -7,9 +7,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from exactik.archive.tasks._keys import hash_facts, solver_version
 from exactik.archive.tasks._options import TakeOptions
-from exactik.archive.tasks._provenance import find_result, publish_result, read_provenance
+from exactik.archive.tasks._provenance import (
+    find_result,
+    hash_facts,
+    publish_result,
+    read_provenance,
+    solver_version,
+)
 from exactik.archive.tasks._storage import Storage, fetch_file, hash_file
 from exactik.archive.tasks._take import Figure, load_figure
 from exactik.archive.tasks._worker import TaskResult

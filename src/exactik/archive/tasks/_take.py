@@ -10,7 +10,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from exactik.archive.tasks._keys import hash_facts, solver_version
 from exactik.archive.tasks._options import TakeOptions
 from exactik.archive.tasks._outputs import (
     describe_solution,
@@ -19,7 +18,13 @@ from exactik.archive.tasks._outputs import (
     write_formats,
 )
 from exactik.archive.tasks._parts import find_window, trim_errors, write_part
-from exactik.archive.tasks._provenance import find_result, publish_result, read_provenance
+from exactik.archive.tasks._provenance import (
+    find_result,
+    hash_facts,
+    publish_result,
+    read_provenance,
+    solver_version,
+)
 from exactik.archive.tasks._storage import Storage, fetch_file, hash_file
 from exactik.archive.tasks._worker import TaskResult
 from exactik.errors import FileError

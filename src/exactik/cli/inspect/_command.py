@@ -1,27 +1,41 @@
-"""`exactik inspect`."""
+"""`exactik inspect`; the facts of many files as a table, one line each."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from exactik.cli._app import LOOK, AsJson, command, complain, err, out, print_json, progress_bar
-from exactik.cli.inspect._screen import format_facts
-from exactik.cli.inspect._table import Row, format_table
+from exactik.cli.inspect._screen import describe_contents, format_facts, format_seconds
 from exactik.errors import ExactikError, FileError
-from exactik.io import READABLE, inspect_file
+from exactik.io import READABLE, Facts, inspect_file
 from exactik.recordings.pipeline import RecordingOptions
 
 HUMAN = "human"  # in place of a file: what the built-in figure accepts
 MAX_FEW_FILES = 5  # files
 PIPE_COLUMNS = 80  # columns of text that goes to no terminal
+# fmt: off
+HEADINGS = (
+    "file", "format", "kind", "maker", "frames", "rate", "duration", "contents", "unit", "missing",
+    "odd",
+)
+# fmt: on
+RIGHT_ALIGNED = {"frames", "rate", "duration", "missing", "odd"}
+MIN_COLUMNS = {
+    "maker": 10,
+    "file": 20,
+}  # columns that give way on a narrow terminal, and their least
+DROPPED_FIRST = ("unit", "maker", "duration", "format")  # that go where this is not enough
+ABSENT = "–"
 
 
 @command(LOOK)
@@ -133,3 +147,74 @@ def _print_facts(rows: list[Row], everything: bool) -> None:
         if n > 0:
             out.print(Text("─" * min(width, PIPE_COLUMNS), "dim"))
         out.print(format_facts(row.facts, min(width, 100), everything), soft_wrap=True)
+
+
+class Row(NamedTuple):
+    """A file's line: its name and either its facts or why it has none."""
+
+    name: str
+    facts: Facts | None
+    error: str = ""
+
+
+def format_table(rows: Sequence[Row], width: int | None) -> list[str]:
+    """Return the heading and a line for each file.
+
+    Args:
+        width: columns of a terminal, None for a pipe, where nothing is cut.
+    """
+    readable = [(row.name, row.facts) for row in rows if row.facts is not None]
+    cells = [HEADINGS, *(_format_cells(name, facts) for name, facts in readable)]
+    wide = {head: max(cell_len(line[k]) for line in cells) for k, head in enumerate(HEADINGS)}
+    wide["file"] = max(wide["file"], *(cell_len(row.name) for row in rows))
+    if width is not None:
+        over = sum(wide.values()) + 2 * (len(HEADINGS) - 1) - width
+        for head, least in MIN_COLUMNS.items():
+            cut = max(min(over, wide[head] - least), 0)
+            wide[head], over = wide[head] - cut, over - cut
+        for head in DROPPED_FIRST:
+            if over > 0:
+                over -= wide.pop(head) + 2
+    lines = [_format_line(HEADINGS, wide)]
+    for row in rows:
+        if row.facts is not None:
+            lines.append(_format_line(_format_cells(row.name, row.facts), wide))
+        else:
+            lines.append(f"{_fit(row.name, wide['file'])}  cannot be read: {row.error}")
+    return lines
+
+
+def _format_cells(name: str, facts: Facts) -> tuple[str, ...]:
+    recorded = facts.frames is not None
+    return (
+        name,
+        facts.format,
+        facts.kind,
+        facts.maker or ABSENT,
+        str(facts.frames) if recorded else ABSENT,
+        f"{facts.rate:.5g} Hz" if facts.rate is not None else ABSENT,
+        format_seconds(facts.duration) if facts.duration is not None else ABSENT,
+        describe_contents(facts),
+        facts.length_unit or ABSENT,
+        f"{100.0 * facts.missing:.1f} %" if recorded else ABSENT,
+        str(len(facts.oddities)),
+    )
+
+
+def _format_line(cells: Sequence[str], wide: dict[str, int]) -> str:
+    parts = []
+    for head, cell in zip(HEADINGS, cells, strict=True):
+        if head not in wide:
+            continue
+        fitted = _fit(cell, wide[head])
+        parts.append(fitted.strip().rjust(wide[head]) if head in RIGHT_ALIGNED else fitted)
+    return "  ".join(parts).rstrip()
+
+
+def _fit(text: str, width: int) -> str:
+    """Return a text in so many columns; of a long one the end is kept, which tells files apart."""
+    if cell_len(text) > width:
+        while cell_len(text) > width - 1:
+            text = text[1:]
+        text = f"…{text}"
+    return set_cell_size(text, width)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik.io._coordinates import compute_continuous_angles
 from exactik.io._files import NUMBER_FORMAT, open_atomic
 from exactik.io._rest_frames import (
     RestFrames,
+    compute_continuous_angles,
     compute_local_positions,
     compute_local_rotations,
     compute_rest_frames,

@@ -13,10 +13,10 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from exactik.errors import FileError
-from exactik.io._coordinates import compute_continuous_angles
 from exactik.io._files import NUMBER_FORMAT, open_atomic
 from exactik.io._rest_frames import (
     RestFrames,
+    compute_continuous_angles,
     compute_local_positions,
     compute_local_rotations,
     compute_rest_frames,

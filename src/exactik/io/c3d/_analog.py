@@ -1,4 +1,4 @@
-"""Analog channels of a C3D file.
+"""Analog channels of a C3D file, read and written; force plates are written as channels.
 
 The samples of a frame follow its points: all channels of the first sample, then all of the second.
 A value is (sample − OFFSET) · SCALE · GEN_SCALE, of integers and of floats alike. How channels are
@@ -6,6 +6,11 @@ scaled is read with the markers, the samples themselves only when somebody asks 
 
 Converters of 16 bits without a sign have their zero at 32768, which parameters of 16 bits hold as
 −32768. ANALOG:FORMAT should say UNSIGNED then; files are found that say SIGNED, or nothing.
+
+Values are written as they are, with a scale of 1. A plate becomes one of type 2 whose channels are
+its force and its moment about the middle of its surface, in its own frame: whatever it was, and
+whatever was cut or turned, readers find the same ground reaction. Channels that hold these numbers
+already are used, so that to write and read again and again adds none.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from exactik._text import count_noun
 from exactik.errors import FileError
@@ -24,12 +30,14 @@ from exactik.io._notes import Notes
 from exactik.io.c3d._encoding import Encoding
 from exactik.io.c3d._frames import DataLayout, FrameRange
 from exactik.io.c3d._parameters import MAX_UINT16, C3dHeader, Parameters
-from exactik.model.motion import Analog, LazySamples
+from exactik.model.motion import Analog, ForcePlate, LazySamples, Markers
 from exactik.typing import Array
 
 LOWEST_SIGNED_OFFSET = -16384
 """[counts] below which an offset was written without a sign: half way from the zero of a converter
 with a sign, 0, to that of one without, 32768, which 16 bits with a sign make −32768."""
+MAX_CHANNELS = 255  # of which one parameter holds the scales
+PLATE_LABELS = ("Fx", "Fy", "Fz", "Mx", "My", "Mz")
 
 
 class _Stamp(NamedTuple):
@@ -172,3 +180,86 @@ def _read_samples(path: str, stamp: _Stamp | None, layout: _SampleLayout) -> Arr
         values *= layout.scales
     values[~np.isfinite(values)] = np.nan
     return values
+
+
+class _PlateWords(NamedTuple):
+    """A plate as written."""
+
+    corners: Array  # in the length unit of the file, (4, 3)
+    channels: tuple[int, ...]  # numbers of its six channels, from 1
+
+
+class AnalogWords(NamedTuple):
+    """Channels as written."""
+
+    samples: int  # of each channel in a frame; 1 without channels
+    labels: tuple[str, ...]  # of the channels, (n,)
+    units: tuple[str, ...]  # of the channels, (n,)
+    values: NDArray[np.float32]  # one sample after the other, (m, n)
+    plates: tuple[_PlateWords, ...]  # those that could be written
+
+
+def pack_analog(markers: Markers, metres: float) -> AnalogWords:
+    """Return the channels and plates of a recording.
+
+    Those whose samples do not fit into frames are left out, as after `Markers.resampled`, and so is
+    a plate that measured nothing that is known.
+
+    Args:
+        metres: in the length unit of the file.
+    """
+    samples = _find_samples_per_frame(markers)
+    rows = len(markers) * samples
+    labels, units, columns = [], [], []
+    analog = markers.analog
+    if analog is not None and samples > 0 and _fits(analog.rate, markers, samples):
+        labels, units = list(analog.labels), list(analog.units)
+        columns = list(_fit_rows(analog.values, rows).T)
+    length = {1e-3: "mm", 1e-2: "cm", 1.0: "m"}.get(metres, "")
+    plates = []
+    for number, plate in enumerate(markers.force_plates, start=1):
+        if samples == 0 or not _fits(plate.rate, markers, samples) or not _is_known(plate):
+            continue
+        scale = np.repeat([1.0, 1.0 / metres], 3)
+        channels = []
+        for name, column in zip(
+            PLATE_LABELS, (_fit_rows(plate.wrench, rows) * scale).T, strict=True
+        ):
+            at = next((k for k, c in enumerate(columns) if _are_equal(c, column)), None)
+            if at is None:
+                at = len(columns)
+                columns.append(column)
+                labels.append(f"{name}{number}")
+                units.append("N" if name[0] == "F" else f"N{length}")
+            channels.append(at + 1)
+        plates.append(_PlateWords(plate.corners / metres, tuple(channels)))
+    if len(columns) == 0 or len(columns) > MAX_CHANNELS:
+        return AnalogWords(1, (), (), np.empty((len(markers), 0), np.float32), ())
+    values = np.stack(columns, axis=1).astype(np.float32)
+    return AnalogWords(samples, tuple(make_unique(labels)), tuple(units), values, tuple(plates))
+
+
+def _find_samples_per_frame(markers: Markers) -> int:
+    """Return how many samples a frame has, 0 if that is no whole number or there are none."""
+    sampled = [markers.analog, *markers.force_plates]
+    rates = [one.rate for one in sampled if one is not None]
+    ratio = rates[0] / markers.rate if len(rates) > 0 else 0.0
+    return round(ratio) if abs(ratio - round(ratio)) < 1e-3 * ratio else 0
+
+
+def _fits(rate: float, markers: Markers, samples: int) -> bool:
+    return abs(rate / markers.rate - samples) < 1e-3 * samples
+
+
+def _is_known(plate: ForcePlate) -> bool:
+    return bool(np.isfinite(plate.wrench).any())
+
+
+def _fit_rows(values: Array, rows: int) -> Array:
+    """Return so many rows: those that there are, then not a number."""
+    return np.pad(values[:rows], ((0, max(rows - len(values), 0)), (0, 0)), constant_values=np.nan)
+
+
+def _are_equal(first: Array, second: Array) -> bool:
+    """Return whether channels are the same in the 24 bits that a file has."""
+    return np.array_equal(first.astype(np.float32), second.astype(np.float32), equal_nan=True)

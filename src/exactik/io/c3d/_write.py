@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from exactik.errors import FileError
 from exactik.io._files import make_unique, open_atomic
 from exactik.io._units import require_named_unit
-from exactik.io.c3d._analog_words import AnalogWords, pack_analog
+from exactik.io.c3d._analog import AnalogWords, pack_analog
 from exactik.io.c3d._parameters import BLOCK, MAX_UINT16
 from exactik.io.c3d._read import COMPUTED_GROUPS, POINT_KINDS
 from exactik.model.motion import Markers

@@ -14,8 +14,8 @@ import numpy as np
 
 from exactik._text import join_names
 from exactik.errors import Advice
-from exactik.io._coordinates import compute_coordinates, make_continuous
 from exactik.io._notes import Notes
+from exactik.io._rest_frames import compute_coordinates, make_continuous
 from exactik.io.formats import Content
 from exactik.io.gltf._curves import SampleTimes, choose_frames, sample_curve
 from exactik.io.gltf._document import read_document

@@ -13,9 +13,8 @@ from exactik.io._notes import Notes
 from exactik.io.formats import GLB, GLTF
 from exactik.io.gltf import read_gltf_skeleton, read_gltf_visuals
 from exactik.io.meshes._dae import read_dae
-from exactik.io.meshes._parts import MeshPart, read_vtp
+from exactik.io.meshes._parts import MeshPart, read_triangles, read_vtp
 from exactik.io.meshes._paths import MeshFinder
-from exactik.io.meshes._triangles import read_triangles
 from exactik.model.visuals import (
     MAX_PIXELS,
     MAX_VERTICES,

@@ -10,8 +10,8 @@ import numpy as np
 
 from exactik._text import one_line
 from exactik.io._notes import Notes
+from exactik.io._npz_arrays import AnyArray, read_archive, write_archive
 from exactik.io.formats import Content
-from exactik.io.native._archive import AnyArray, read_archive, write_archive
 from exactik.io.native._skeleton_json import (
     CONTENT_ERRORS,
     describe_content_error,

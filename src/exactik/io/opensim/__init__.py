@@ -18,13 +18,11 @@ from exactik.io.opensim._geometry import read_opensim_visuals
 from exactik.io.opensim._ik_setup import (
     CoordinateTask,
     IkSetup,
-    is_ik_setup,
-    read_ik_setup,
-)
-from exactik.io.opensim._imu_setup import (
     ImuSetup,
     OrientationTable,
+    is_ik_setup,
     is_imu_setup,
+    read_ik_setup,
     read_imu_setup,
     read_orientations,
 )

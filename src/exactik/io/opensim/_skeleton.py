@@ -95,7 +95,7 @@ def build_skeleton(model: OpenSimModel) -> Skeleton:
             if body.name in known and math.isfinite(body.mass) and body.mass > 0.0
         }
         figure = Skeleton.build(model.name, bones, markers, couplings=couplings, masses=masses)
-        return figure.with_closures(model.closures)
+        return figure.with_loops(model.loops)
     except ExactikError as error:
         raise FileError(model.path, str(error)) from error
 

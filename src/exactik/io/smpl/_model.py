@@ -1,4 +1,4 @@
-"""A model file of the SMPL family: where joints are for a shape, and the skin over them.
+"""The SMPL family: names of its joints, and model files: where joints are for a shape, and skins.
 
 With v̄ the template, S the directions of shape, J the regressor of joints and β the shape,
 
@@ -15,13 +15,41 @@ import numpy as np
 
 from exactik.io._notes import Notes
 from exactik.io._npz_arrays import NpzFile
-from exactik.io.smpl._names import FAMILY, Joints
 from exactik.model.visuals import Mesh, Skin, Visuals
 from exactik.typing import Array, IntArray
 
 NEEDED = ("v_template", "shapedirs", "J_regressor", "kintree_table", "weights", "f")
 INFLUENCES = 4  # joints that a vertex follows, as all skins here
 WHAT = "a model of the SMPL family; expected an .npz with v_template, shapedirs and J_regressor"
+BODY = (
+    ("pelvis", None),
+    ("left_hip", "pelvis"),
+    ("right_hip", "pelvis"),
+    ("spine1", "pelvis"),
+    ("left_knee", "left_hip"),
+    ("right_knee", "right_hip"),
+    ("spine2", "spine1"),
+    ("left_ankle", "left_knee"),
+    ("right_ankle", "right_knee"),
+    ("spine3", "spine2"),
+    ("left_foot", "left_ankle"),
+    ("right_foot", "right_ankle"),
+    ("neck", "spine3"),
+    ("left_collar", "spine3"),
+    ("right_collar", "spine3"),
+    ("head", "neck"),
+    ("left_shoulder", "left_collar"),
+    ("right_shoulder", "right_collar"),
+    ("left_elbow", "left_shoulder"),
+    ("right_elbow", "right_shoulder"),
+    ("left_wrist", "left_elbow"),
+    ("right_wrist", "right_elbow"),
+)
+FINGERS = ("index", "middle", "pinky", "ring", "thumb")
+FACE = (("jaw", "head"), ("left_eye_smplhf", "head"), ("right_eye_smplhf", "head"))
+HANDS = (("left_hand", "left_wrist"), ("right_hand", "right_wrist"))
+
+Joints = tuple[tuple[str, str | None], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,3 +142,25 @@ def _check_tree(tree: Array, joints: Joints, notes: Notes) -> None:
     expected = [names.index(parent) for _, parent in joints if parent is not None]
     if tree[0, 1:].tolist() != expected:
         raise notes.error("kintree_table has other parents than the SMPL family")
+
+
+def _list_fingers(side: str) -> Joints:
+    joints = []
+    for finger in FINGERS:
+        parent = f"{side}_wrist"
+        for k in (1, 2, 3):
+            name = f"{side}_{finger}{k}"
+            joints.append((name, parent))
+            parent = name
+    return tuple(joints)
+
+
+SMPL: Joints = (*BODY, *HANDS)
+SMPL_H: Joints = (*BODY, *_list_fingers("left"), *_list_fingers("right"))
+SMPL_X: Joints = (*BODY, *FACE, *_list_fingers("left"), *_list_fingers("right"))
+FAMILY: dict[int, tuple[str, Joints]] = {
+    22: ("SMPL without hands", BODY),
+    24: ("SMPL", SMPL),
+    52: ("SMPL-H", SMPL_H),
+    55: ("SMPL-X", SMPL_X),
+}

@@ -13,7 +13,7 @@ import numpy as np
 
 from exactik.io._notes import Notes
 from exactik.io._npz_arrays import NpzFile
-from exactik.io.smpl._names import FAMILY
+from exactik.io.smpl._model import FAMILY
 from exactik.spatial import exp_rotation, log_rotation
 from exactik.typing import Array
 

@@ -9,7 +9,11 @@ their names too, in keys that its trainer does not read.
 Pickles are written as data, by hand; none is ever read, for opening one runs what it says.
 """
 
-from exactik.io.trainers._numpy import write_beyondmimic, write_mjlab
-from exactik.io.trainers._pickles import write_gmr, write_mimickit
-from exactik.io.trainers._protomotions import write_protomotions
-from exactik.io.trainers._unitree import write_unitree_csv
+from exactik.io.trainers._write import (
+    write_beyondmimic,
+    write_gmr,
+    write_mimickit,
+    write_mjlab,
+    write_protomotions,
+    write_unitree_csv,
+)

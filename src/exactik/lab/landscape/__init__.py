@@ -1,15 +1,16 @@
 """The cost over any two dofs: where its Hessian is definite, and which start leads where."""
 
-from exactik.lab.landscape._basins import Basins, find_basins
-from exactik.lab.landscape._draw import (
+from exactik.lab.landscape._landscape import Basins, Landscape, compute_landscape, find_basins
+from exactik.lab.landscape._map import (
     DEFINITENESS_NAMES,
     draw_basins,
     draw_definiteness,
     draw_surface,
     make_legend,
+    make_table,
+    map_basins,
+    save_picture,
 )
-from exactik.lab.landscape._landscape import Landscape, compute_landscape
-from exactik.lab.landscape._map import make_table, map_basins, save_picture
 
 __all__ = [
     "DEFINITENESS_NAMES",

@@ -1,12 +1,16 @@
 """Synthetic data with known truth: a performance, its recording with faults, a reaching figure."""
 
 from exactik.lab.synthetic._acts import ACTS
-from exactik.lab.synthetic._comparison import TruthComparison, compare_with_truth
 from exactik.lab.synthetic._coordinates import HEEL, TIP, compute_arm_angles
 from exactik.lab.synthetic._performance import simulate_performance
-from exactik.lab.synthetic._quintic import interpolate_quintic
 from exactik.lab.synthetic._reach import make_reach_goals, solve_reach
-from exactik.lab.synthetic._recording import SyntheticRecording, simulate_recording
+from exactik.lab.synthetic._recording import (
+    SyntheticRecording,
+    TruthComparison,
+    compare_with_truth,
+    simulate_recording,
+)
+from exactik.lab.synthetic._timeline import interpolate_quintic
 
 __all__ = [
     "ACTS",

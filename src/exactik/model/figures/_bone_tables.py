@@ -1,4 +1,4 @@
-"""Tables of bones for the built-in figures: a row a bone, sides as mirror images in y = 0.
+"""Bones of the built-in figures, a row each, sides as mirror images in y = 0; and their meshes.
 
 Where a bone's frame is parallel to the world's at q = 0, its mirror image has the same angles about
 y and the negated ones about x and z. Offsets are metres in the parent's frame, limits degrees.
@@ -7,16 +7,20 @@ y and the negated ones about x and z. Offsets are metres in the parent's frame, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
+from importlib.resources import files
 
 import numpy as np
 
 from exactik.model._bone import Bone
 from exactik.model.joints import Joint
+from exactik.model.visuals import LazyVisuals, Material, Mesh, Skin, Visuals
 from exactik.typing import Array
 
 Point = tuple[float, float, float]
 BoneRow = tuple[str, str, Point, str, tuple[tuple[float, float], ...]]
 """Name, parent, joint centre in the parent's frame [m], axes outermost first, limits [degrees]."""
+MIRROR_Y = np.diag([1.0, -1.0, 1.0, 1.0])
 
 
 def make_bone(
@@ -65,3 +69,33 @@ def mirror_markers(left: Mapping[str, tuple[str, Point]]) -> dict[str, tuple[str
         if bone.startswith("l_"):
             markers["R" + name[1:]] = ("r_" + bone[2:], (x, -y, z))
     return markers
+
+
+def make_lazy_body(name: str, *, mirrored: bool = False) -> LazyVisuals:
+    """Return the look of a built-in figure, or of its mirror image in y = 0."""
+    return LazyVisuals(partial(_load_body, name, mirrored))
+
+
+def _load_body(name: str, mirrored: bool = False) -> Visuals:
+    """Read the body mesh of a figure: "human", "quadruped" or "hand"."""
+    resource = files("exactik.model.figures").joinpath("bodies", f"{name}.npz")
+    with resource.open("rb") as file, np.load(file, allow_pickle=False) as data:
+        vertices = float(data["scale"]) * data["vertices"].astype(float)
+        faces, T_bone_mesh = data["faces"].astype(np.uint32), data["T_bone_mesh"].astype(float)
+        bones = tuple(str(bone) for bone in data["bones"])
+        joints, weights = data["joints"].astype(np.uint16), data["weights"].astype(np.float32)
+        colour = data["colour"]
+    if mirrored:
+        vertices, faces = vertices * (1.0, -1.0, 1.0), faces[:, ::-1]
+        T_bone_mesh = MIRROR_Y @ T_bone_mesh @ MIRROR_Y
+    skin = Skin(
+        name=name,
+        mesh=Mesh(vertices, faces).with_normals(),
+        bones=bones,
+        T_bone_mesh=T_bone_mesh,
+        joints=joints,
+        weights=weights,
+        material=Material.of_srgb(colour, name, roughness=0.75),
+        fits=True,
+    )
+    return Visuals(skins=(skin,))

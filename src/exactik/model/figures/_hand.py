@@ -17,8 +17,7 @@ import numpy as np
 from exactik.errors import UsageError
 from exactik.model._bone import Bone
 from exactik.model._skeleton import Skeleton
-from exactik.model.figures._bodies import make_lazy_body
-from exactik.model.figures._bone_tables import Point
+from exactik.model.figures._bone_tables import Point, make_lazy_body
 from exactik.model.joints import Joint
 from exactik.spatial import axis_rotation
 from exactik.typing import Array

@@ -18,6 +18,12 @@ mirror images: a mirrored pose has the same angles about y and the negated ones 
 Euler orders have the long axis of a limb innermost (twist), and gimbal lock away from where people
 usually are: a thigh straight to the side, an arm raised sideways to 45° above the horizontal, the
 body on its side. (An arm that hangs or is stretched forwards, sideways or up is well clear of it.)
+
+Share of the body's mass, and centre, of the segments of young men as P. de Leva lists them
+(Adjustments to Zatsiorsky-Seluyanov's segment inertia parameters, J. Biomech. 29:1223-1230, 1996,
+table 4): along the line from the first joint to the second for limbs; for head and trunk as heights
+over the hips, from the lengths and shares given there over the stature of 1.741 m. The foot is
+0.152 of stature long (Drillis and Contini, 1966), the centre at 44.15 % from the heel.
 """
 
 from __future__ import annotations
@@ -27,10 +33,9 @@ from functools import cache
 import numpy as np
 
 from exactik.model._bone import Bone
+from exactik.model._mass import BoneMass
 from exactik.model._skeleton import Skeleton
-from exactik.model.figures._bodies import make_lazy_body
-from exactik.model.figures._bone_tables import BoneRow, Point, make_bone
-from exactik.model.figures._human_masses import make_human_masses
+from exactik.model.figures._bone_tables import BoneRow, Point, make_bone, make_lazy_body
 from exactik.model.joints import Joint
 from exactik.spatial import axis_rotation
 
@@ -94,6 +99,23 @@ _MARKERS: dict[str, tuple[str, Point]] = {
     "LMT5": ("l_toes", (-0.010, 0.045, 0)),
     "LTOE": ("l_toes", (0.030, 0, 0.020)),
 }
+BODY_MASS = 73.0  # [kg] of de Leva's men; the centre of mass does not depend on it
+# Bone → share of the mass [%], centre in its frame as fractions of stature. Axes as of the figure:
+# x forward, y left (outwards along a left arm), z up.
+MIDDLE = {
+    "pelvis": (11.17, (-0.005, 0.0, 0.0325)),  # lower trunk, 57 mm over the hips
+    "lower_back": (16.33, (0.020, 0.0, 0.0918)),  # middle trunk, 264 mm
+    "thorax": (15.96, (0.025, 0.0, 0.0211)),  # upper trunk, 481 mm
+    "head": (6.94, (0.005, 0.0, 0.0152)),  # with the neck, 121.5 mm below the vertex
+}
+LEFT = {
+    "thigh": (14.16, (0.0, 0.0, -0.4095 * 0.245)),
+    "shin": (4.33, (0.0, 0.0, -0.4459 * 0.246)),
+    "foot": (1.37, (-0.034 + 0.4415 * 0.152, 0.0, -0.020)),
+    "upper_arm": (2.71, (0.0, 0.5772 * 0.186, 0.0)),
+    "forearm": (1.62, (0.0, 0.4574 * 0.146, 0.0)),
+    "hand": (0.61, (0.0, 0.79 * 0.054, 0.0)),
+}
 
 
 @cache
@@ -109,7 +131,7 @@ def human() -> Skeleton:
     for side, prefix in ((1.0, "l_"), (-1.0, "r_")):
         bones += [_make_limb_bone(row, side, prefix) for row in _LEFT]
     markers = {name: _find_marker(name) for name in _MARKER_NAMES}
-    masses = make_human_masses(_STATURE)
+    masses = _make_human_masses(_STATURE)
     return Skeleton.build("human", bones, markers, visuals=make_lazy_body("human"), masses=masses)
 
 
@@ -125,3 +147,15 @@ def _find_marker(name: str) -> tuple[str, Point]:
         return _MARKERS[name]
     bone, (x, y, z) = _MARKERS["L" + name[1:]]
     return "r_" + bone[2:] if bone.startswith("l_") else bone, (x, -y, z)
+
+
+def _make_human_masses(stature: float) -> dict[str, BoneMass]:
+    """Return the masses of the bones of a human of a stature [m], by name."""
+    masses = {}
+    rows = [(bone, 1.0, row) for bone, row in MIDDLE.items()]
+    rows += [(f"l_{bone}", 1.0, row) for bone, row in LEFT.items()]
+    rows += [(f"r_{bone}", -1.0, row) for bone, row in LEFT.items()]
+    for bone, side, (percent, (x, y, z)) in rows:
+        center = (stature * x, side * stature * y, stature * z)
+        masses[bone] = BoneMass(0.01 * percent * BODY_MASS, center)
+    return masses

@@ -12,12 +12,12 @@ from functools import cache
 
 from exactik.model._bone import Bone
 from exactik.model._skeleton import Skeleton
-from exactik.model.figures._bodies import make_lazy_body
 from exactik.model.figures._bone_tables import (
     BoneRow,
     Point,
     make_bone,
     make_both_sides,
+    make_lazy_body,
     mirror_markers,
 )
 from exactik.model.joints import Joint

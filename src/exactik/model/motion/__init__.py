@@ -10,18 +10,17 @@ from exactik.model.motion._axes import (
     turn_to_up,
 )
 from exactik.model.motion._force_plates import ForcePlate, compute_plate_axes
-from exactik.model.motion._markers import Markers, Series
+from exactik.model.motion._markers import Markers, PlateReactions, Series, sample_reactions
 from exactik.model.motion._motion import Motion
-from exactik.model.motion._reactions import PlateReactions, sample_reactions
 from exactik.model.motion._segments import (
     Segment,
+    check_rate,
     choose_even_frames,
     cut_into_segments,
     find_segments,
     mark_segments,
 )
 from exactik.model.motion._suspects import FrozenMarker, Swap, find_frozen_markers, find_swaps
-from exactik.model.motion._time import check_rate
 
 __all__ = [
     "Analog",

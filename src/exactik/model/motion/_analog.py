@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from exactik._arrays import as_floats, freeze
 from exactik.errors import ShapeError, UnknownNameError, UsageError
-from exactik.model.motion._time import check_rate
+from exactik.model.motion._segments import check_rate
 from exactik.typing import Array
 
 

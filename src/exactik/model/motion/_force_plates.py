@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from exactik._arrays import freeze, require_finite, require_shape
 from exactik.errors import UsageError
 from exactik.model.motion._analog import LazySamples, as_samples
-from exactik.model.motion._time import check_rate
+from exactik.model.motion._segments import check_rate
 from exactik.typing import Array
 
 MIN_LOAD_N = 10.0

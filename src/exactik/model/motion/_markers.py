@@ -1,4 +1,4 @@
-"""Positions of markers over time."""
+"""Positions of markers over time, and what force plates measured at those times."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from exactik._arguments import require_names
 from exactik._arrays import as_floats, fill_masked, freeze, is_number
 from exactik._registry import find
 from exactik._text import count_noun
-from exactik.errors import ShapeError, UnknownNameError, UsageError
+from exactik.errors import ExactikError, ShapeError, UnknownNameError, UsageError
 from exactik.model.motion._analog import Analog
 from exactik.model.motion._axes import axes_matrix, check_up_axis, permute_axis
 from exactik.model.motion._force_plates import ForcePlate
-from exactik.model.motion._time import check_rate, compute_resampled_positions, slice_frames
+from exactik.model.motion._segments import check_rate, compute_resampled_positions, slice_frames
 from exactik.typing import Array, BoolArray
 
 Sampled = TypeVar("Sampled", Analog, ForcePlate)
@@ -231,3 +231,29 @@ class Markers:
     def save(self, path: str | os.PathLike[str], **options: Any) -> None:
         """Write to .c3d, .trc, .csv or .npz; see `exactik.io.save_markers`."""
         find("save_markers")(self, path, **options)
+
+
+class PlateReactions(NamedTuple):
+    """What a plate measured at the times of the frames.
+
+    Attributes:
+        places: centre of pressure [m, world], (T, 3); NaN where nothing is on the plate.
+        forces: ground reaction [N, world], (T, 3).
+    """
+
+    places: Array
+    forces: Array
+
+
+def sample_reactions(plate: ForcePlate, markers: Markers) -> PlateReactions:
+    """Return the samples of a plate at the times of the frames; nothing where it has none."""
+    nothing = np.full((len(markers), 3), np.nan)
+    try:
+        places, forces = plate.centre_of_pressure, plate.force
+    except ExactikError:  # its file has gone
+        return PlateReactions(places=nothing, forces=nothing)
+    samples = np.rint(np.arange(len(markers)) * plate.rate / markers.rate).astype(np.int64)
+    inside = samples < len(places)
+    sampled = np.array([nothing, nothing])
+    sampled[:, inside] = np.stack([places, forces])[:, samples[inside]]
+    return PlateReactions(places=sampled[0], forces=sampled[1])

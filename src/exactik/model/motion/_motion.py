@@ -16,7 +16,7 @@ from exactik._registry import find
 from exactik.errors import ShapeError
 from exactik.model import Pose, Skeleton
 from exactik.model.motion._axes import axes_matrix, check_up_axis, permute_axis, turn_skeleton
-from exactik.model.motion._time import check_rate, compute_resampled_positions, slice_frames
+from exactik.model.motion._segments import check_rate, compute_resampled_positions, slice_frames
 from exactik.typing import Array
 
 

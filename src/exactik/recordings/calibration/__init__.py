@@ -5,17 +5,20 @@ from exactik.recordings.calibration._anthropometry import (
     SegmentLength,
     compare_with_anthropometry,
 )
-from exactik.recordings.calibration._attach import attach_markers, to_bone_frame
-from exactik.recordings.calibration._calibrate import calibrate
-from exactik.recordings.calibration._calibrate_options import CalibrateOptions
-from exactik.recordings.calibration._calibration import Calibration
-from exactik.recordings.calibration._marker_bones import (
+from exactik.recordings.calibration._attach import (
     MarkerBone,
+    attach_markers,
     distance_from_bone,
     find_marker_bones,
+    to_bone_frame,
 )
-from exactik.recordings.calibration._record import CalibrationRecord
-from exactik.recordings.calibration._trials import join_trials, name_markers_alike
+from exactik.recordings.calibration._calibrate import (
+    CalibrateOptions,
+    calibrate,
+    join_trials,
+    name_markers_alike,
+)
+from exactik.recordings.calibration._calibration import Calibration, CalibrationRecord
 from exactik.recordings.calibration._undetermined import Undetermined
 from exactik.recordings.calibration.mapping import (
     HandMapping,

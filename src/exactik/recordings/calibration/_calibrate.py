@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from exactik._arguments import require_instance, require_names
 from exactik._arrays import is_number
-from exactik._options import accepts_options
+from exactik._options import accepts_options, option
 from exactik._threads import keep_blas_on_one_thread
 from exactik.anatomy.marker_sets import strip_prefix
 from exactik.errors import UnknownNameError, UsageError
 from exactik.model import Skeleton
 from exactik.model.motion import Markers
-from exactik.recordings.calibration._calibrate_options import CalibrateOptions
+from exactik.problem import DofOptions
 from exactik.recordings.calibration._calibration import Calibration
-from exactik.recordings.calibration._trials import join_trials, name_markers_alike
-from exactik.recordings.calibration.fitting import SCALE_KINDS, Prior, fit_skeleton
+from exactik.recordings.calibration.fitting import SCALE_KINDS, Prior, Progress, fit_skeleton
 from exactik.recordings.calibration.mapping import (
+    HandMapping,
     MarkerMapping,
     Match,
     propose_mapping,
@@ -28,6 +29,80 @@ from exactik.recordings.tracking import count_threads, match_markers
 
 MIN_SCALE_SD = 1e-6  # beside a metre, what rounding leaves of a covariance that can be inverted
 UNKNOWN_POINT_SD = 0.1  # [m] of a marker of which only the bone is known: anywhere on it
+# Frames of all trials together that are joined to see what each marker is; no fit uses more.
+MAX_JOINED_FRAMES = 2400
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrateOptions(DofOptions):
+    """How a figure is fitted to a subject."""
+
+    scale: bool | str = option(
+        True,
+        "Sizes to fit: symmetric (left as right), bone (each), global (one for all) or none.",
+        more='True is "symmetric", as far as names tell left from right; False is none.',
+        why="What one side does not show, the other may.",
+        metavar="WORD",
+        words={"symmetric": True, "bone": "bone", "global": "global", "none": False},
+    )
+    offsets: bool = option(
+        True,
+        "Fit where markers are on their bones.",
+        why="Nobody puts them where a figure has them.",
+        flags="--offsets/--no-offsets",
+    )
+    anatomical: Sequence[str] = option(
+        (),
+        "Markers that stay where they are on their bones; may be given repeatedly.",
+        more="They only grow with them.",
+        metavar="NAME",
+    )
+    bones: MarkerMapping | HandMapping | None = option(
+        None,
+        "What the recorded markers are, by hand, see `propose_mapping`.",
+        more="Those not named are proposed.",
+    )
+    frames: int = option(
+        200,
+        "How many frames to use.",
+        why="By hand: a few seconds in which every joint moves tell all, more take longer.",
+        metavar="N",
+        least=1,
+    )
+    offset_sd: float = option(
+        0.03,
+        "How far markers may be from where they should be, one standard deviation along each axis.",
+        why="By hand: markers are placed within 1 to 2 cm, on bodies of another shape.",
+        unit="m",
+    )
+    scale_sd: float = option(
+        0.1,
+        "How far bones may be from the size of the whole figure, as a share.",
+        why="By hand.",
+    )
+    sigma: float | None = option(
+        None,
+        "Noise of the markers; estimated if not given.",
+        more="Standard deviation of a recorded coordinate from a figure that is right, each frame "
+        "by itself. None: as it turns out, regarding that errors of skin markers repeat.",
+        why="The residuals tell it.",
+        unit="m",
+        metavar="MM",
+    )
+    robust: bool = option(
+        True,
+        "Count markers far from the figure as much as the others.",
+        more="False says so; True: they count less.",
+        why="A swapped marker would spoil a size.",
+        flags="--trust-all",
+    )
+    threads: int | None = option(
+        1,
+        "Number of threads; one per processor if None.",
+        more="The result does not depend on it.",
+        why="The caller knows what else runs.",
+    )
+    progress: Progress | None = option(None, "Is called with what is done and to do.")
 
 
 @accepts_options(CalibrateOptions)
@@ -175,3 +250,42 @@ def _find_fixed_markers(
             raise UnknownNameError("marker", name, marker_names)
         fixed.append(marker)
     return fixed
+
+
+def name_markers_alike(trials: Sequence[Markers]) -> tuple[Markers, ...]:
+    """Return the trials with each marker called as in the first trial that has it.
+
+    The same marker is one of the same name, or of the same name after a prefix ("Subject 2:LANK"),
+    if no other marker of either trial has that name too.
+    """
+    known: dict[str, str] = {}
+    alike = []
+    for trial in trials:
+        short = [strip_prefix(name) for name in trial.names]
+        names = {
+            name: known[bare]
+            for name, bare in zip(trial.names, short, strict=True)
+            if name not in known.values() and bare in known and short.count(bare) == 1
+        }
+        trial = trial.renamed(names)
+        alike.append(trial)
+        for name in trial.names:
+            known.setdefault(strip_prefix(name) if name not in known.values() else name, name)
+    return tuple(alike)
+
+
+def join_trials(trials: Sequence[Markers]) -> Markers:
+    """Return trials with common names one after the other; evenly spread frames of long ones."""
+    if len(trials) == 1:
+        return trials[0]
+    names = tuple(dict.fromkeys(name for trial in trials for name in trial.names))
+    parts = []
+    for trial in trials:
+        rows = np.arange(0, len(trial), max(len(trial) * len(trials) // MAX_JOINED_FRAMES, 1))
+        part = np.full((len(rows), len(names), 3), np.nan)
+        part[:, [names.index(name) for name in trial.names]] = trial.positions[rows]
+        parts.append(part)
+    first = trials[0]
+    return Markers(
+        np.concatenate(parts), names, first.rate, up_axis=first.up_axis, source=first.source
+    )

@@ -15,8 +15,7 @@ from exactik.recordings.labelling._objects import (
     find_rigid_clusters,
     find_rigid_objects,
 )
-from exactik.recordings.labelling._recording import label_recording
-from exactik.recordings.labelling._several import LabelledSubjects, label_subjects
+from exactik.recordings.labelling._several import LabelledSubjects, label_recording, label_subjects
 from exactik.recordings.labelling._subjects import split_subjects
 from exactik.recordings.labelling.search import Template, make_template
 

@@ -14,13 +14,8 @@ import numpy as np
 
 from exactik.anatomy.marker_sets import is_object_name
 from exactik.model.motion import Markers, choose_even_frames
-from exactik.recordings.labelling._distances import (
-    MAX_FRAMES,
-    PairDistances,
-    measure_pair_distances,
-)
 from exactik.spatial import fit_rigid_transforms
-from exactik.typing import Array
+from exactik.typing import Array, IntArray
 
 MIN_CLUSTER = 3  # markers that define a rigid body's place and direction
 MAX_RIGID_SD = 0.004
@@ -42,6 +37,7 @@ MAX_JOINT_DISTANCE = 0.5
 """[m] from the nearest marker of a cluster to its joint: any point at rest has far spheres on which
 a swaying trunk moves."""
 MIN_RELATIVE_MOTION = 0.03  # [m] extent below which a marker moves too little to show a sphere
+MAX_FRAMES = 240  # looked at, evenly spread: statistics of distances settle long before
 
 
 class RigidObject(NamedTuple):
@@ -87,7 +83,7 @@ def find_rigid_objects(markers: Markers) -> list[RigidObject]:
     return objects
 
 
-def _find_named_objects(markers: Markers, distances: PairDistances) -> list[RigidObject]:
+def _find_named_objects(markers: Markers, distances: _PairDistances) -> list[RigidObject]:
     groups: dict[str, list[int]] = {}
     for k, name in enumerate(markers.names):
         prefix, _, bare = name.rpartition(":")
@@ -101,7 +97,7 @@ def _find_named_objects(markers: Markers, distances: PairDistances) -> list[Rigi
     return objects
 
 
-def _find_clusters(distances: PairDistances) -> list[list[int]]:
+def _find_clusters(distances: _PairDistances) -> list[list[int]]:
     """Return groups in which every distance stays (complete linkage), the largest first."""
     enough = distances.frames >= MIN_SEEN_TOGETHER
     sd = np.where(enough, distances.sd, np.inf)
@@ -180,7 +176,7 @@ def _fit_sphere(path: Array) -> tuple[Array, float, float]:
 
 
 def _describe(
-    names: tuple[str, ...], cluster: list[int], positions: Array, distances: PairDistances
+    names: tuple[str, ...], cluster: list[int], positions: Array, distances: _PairDistances
 ) -> RigidObject:
     path = positions[:, cluster]
     extent = np.nanmax(np.nanmax(path, axis=0) - np.nanmin(path, axis=0))
@@ -193,7 +189,40 @@ def _describe(
     return RigidObject(names, code, spread, f"{words}; distances inside it stay within {mm}")
 
 
-def _median_spread(distances: PairDistances, columns: list[int]) -> float:
+def _median_spread(distances: _PairDistances, columns: list[int]) -> float:
     inside = distances.sd[np.ix_(columns, columns)][np.triu_indices(len(columns), 1)]
     inside = inside[np.isfinite(inside)]
     return float(np.median(inside)) if len(inside) > 0 else float("nan")
+
+
+class _PairDistances(NamedTuple):
+    """Distances of all pairs of M markers over time, (M, M) each; not a number where never seen."""
+
+    mean: Array  # [m]
+    sd: Array  # standard deviation over time [m]
+    quantile: Array  # the asked one [m]
+    frames: IntArray  # number in which both are seen
+
+
+def measure_pair_distances(positions: Array, quantile: float = 0.5) -> _PairDistances:
+    """Return the statistics of the distances of all pairs over time.
+
+    Args:
+        positions: [m], (T, M, 3); not a number where missing.
+        quantile: that is wanted too.
+    """
+    count = positions.shape[1]
+    mean, sd, quantiles = (np.full((count, count), np.nan) for _ in range(3))
+    seen_together = np.zeros((count, count), dtype=np.int64)
+    for k in range(count):  # a marker against all others: T × M numbers at a time
+        distances = np.linalg.norm(positions - positions[:, k : k + 1], axis=2)
+        both = np.isfinite(distances)
+        seen_together[k] = both.sum(axis=0)
+        there = seen_together[k] > 0
+        mean[k, there] = np.nanmean(distances[:, there], axis=0)
+        sd[k, there] = np.nanstd(distances[:, there], axis=0)
+        whole = both.all(axis=0)  # the same numbers, found faster where nothing is missing
+        quantiles[k, whole] = np.quantile(distances[:, whole], quantile, axis=0)
+        gaps = there & ~whole
+        quantiles[k, gaps] = np.nanquantile(distances[:, gaps], quantile, axis=0)
+    return _PairDistances(mean=mean, sd=sd, quantile=quantiles, frames=seen_together)

@@ -15,7 +15,7 @@ import numpy as np
 from exactik.anatomy import is_side_word
 from exactik.anatomy.marker_sets import are_names_empty
 from exactik.model.motion import Markers, choose_even_frames
-from exactik.recordings.labelling._distances import MAX_FRAMES, measure_pair_distances
+from exactik.recordings.labelling._objects import MAX_FRAMES, measure_pair_distances
 from exactik.typing import Array
 
 MIN_SHARED_NAMES = 3

@@ -19,7 +19,12 @@ from exactik.recordings.pipeline._files import (
 )
 from exactik.recordings.pipeline._handedness import measure_handedness
 from exactik.recordings.pipeline._match import MatchedRecording, match_recording
-from exactik.recordings.pipeline._options import FigureOptions, RecordingOptions
+from exactik.recordings.pipeline._options import (
+    FigureOptions,
+    RecordingOptions,
+    check_names,
+    resolve_weights,
+)
 from exactik.recordings.pipeline._prepare import PreparedSkeleton, prepare_skeleton
 from exactik.recordings.pipeline._solve import SolvedRecording, solve_recording
 from exactik.recordings.pipeline._subjects import ALL_SUBJECTS, choose_subjects
@@ -32,7 +37,6 @@ from exactik.recordings.pipeline._up_axis import (
     find_upright_person,
     stand_up,
 )
-from exactik.recordings.pipeline._weights import check_names, resolve_weights
 from exactik.recordings.pipeline.opensim import (
     ScaledSubject,
     SolvedOrientations,

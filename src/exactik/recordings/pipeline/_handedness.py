@@ -19,7 +19,7 @@ import numpy as np
 
 from exactik.model import Skeleton
 from exactik.model.motion import Markers
-from exactik.recordings.pipeline._rest_places import pair_with_rest
+from exactik.recordings.pipeline._units import pair_with_rest
 from exactik.typing import Array, IntArray
 
 MAX_FRAMES = 25  # looked at, spread over the recording

@@ -15,13 +15,11 @@ from exactik.recordings.calibration import propose_mapping
 from exactik.recordings.diagnosis import RecordingVerdict, UpAxis
 from exactik.recordings.pipeline._context import make_context
 from exactik.recordings.pipeline._handedness import measure_handedness
-from exactik.recordings.pipeline._labels import label_subject
-from exactik.recordings.pipeline._options import RecordingOptions
+from exactik.recordings.pipeline._options import RecordingOptions, resolve_weights
 from exactik.recordings.pipeline._prepare import PreparedSkeleton, prepare_skeleton
-from exactik.recordings.pipeline._subjects import SubjectMarkers, choose_subjects
+from exactik.recordings.pipeline._subjects import SubjectMarkers, choose_subjects, label_subject
 from exactik.recordings.pipeline._units import correct_unit
 from exactik.recordings.pipeline._up_axis import AlignedRecording, align_up_axis, find_upright
-from exactik.recordings.pipeline._weights import resolve_weights
 from exactik.recordings.tracking import PlainTrackOptions, Track, match_markers, track
 
 Progress = Callable[[str, int, int], object]

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from exactik._text import join_names
-from exactik.anatomy.marker_sets import find_computed_points
+from exactik.anatomy.marker_sets import are_names_empty, find_computed_points
 from exactik.errors import UnknownNameError, UsageError
+from exactik.model import Skeleton, human
 from exactik.model.motion import Markers
-from exactik.recordings.labelling import find_rigid_objects, split_subjects
+from exactik.recordings.labelling import find_rigid_objects, label_recording, split_subjects
 
 ALL_SUBJECTS = "all"
 """In place of a subject's name: each of them."""
 MAX_LISTED_NAMES = 6
+MIN_POINTS = 10
+"""Fewer points than a small marker set has are not labelled: any figure fits them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,3 +75,25 @@ def choose_subjects(
         )
         for name in chosen
     ]
+
+
+def label_subject(subject: SubjectMarkers, skeleton: Skeleton) -> SubjectMarkers:
+    """Return a subject under labels found by shape, if the names say nothing; else as it is.
+
+    Args:
+        subject: the markers of one person.
+        skeleton: the figure; only one with the bones of `human` can be labelled by.
+    """
+    markers = subject.markers
+    is_human = set(human().bone_names) <= set(skeleton.bone_names) and len(skeleton.markers) > 0
+    if not is_human or len(markers.names) < MIN_POINTS or not are_names_empty(markers.names):
+        return subject
+    labelling = label_recording(skeleton, markers)
+    found, doubt = len(labelling.found_labels), labelling.doubtful_share
+    note = (
+        f"The names of the markers say nothing: {found} were labelled by their places, {doubt:.0%} "
+        "of the samples in doubt. `exactik label` shows what was decided; --mapping says otherwise."
+    )
+    return replace(
+        subject, markers=labelling.markers, label_doubt=doubt, notes=(*subject.notes, note)
+    )

@@ -1,4 +1,4 @@
-"""The length unit of a recording, by the size of the figure in it."""
+"""Recorded markers beside their places at rest, and what this says of the unit of length."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.model import Skeleton
-from exactik.model.motion import Markers
-from exactik.recordings.pipeline._rest_places import pair_with_rest
+from exactik.model.motion import Markers, choose_even_frames
+from exactik.typing import Array
 
 MIN_SIZE, MAX_SIZE = 0.15, 8.0
 """[sizes of the skeleton] outside of which a unit cannot be right. A newborn has 0.3 of an adult,
@@ -77,3 +77,25 @@ def _measure_size(markers: Markers, skeleton: Skeleton, names: Mapping[str, str]
         if usual > 0.0:
             ratios.append(own / usual)
     return float(np.median(ratios)) if len(ratios) > 0 else None
+
+
+def pair_with_rest(
+    markers: Markers, skeleton: Skeleton, names: Mapping[str, str], max_frames: int
+) -> tuple[Array, Array]:
+    """Return where known markers are in a recording, and where they are on the figure at rest.
+
+    Args:
+        skeleton: the figure, with markers.
+        names: recorded name → the skeleton's, of the markers that are known.
+        max_frames: of the recording, spread over it.
+
+    Returns:
+        Places in the recording, in its axes and unit, (T, M, 3), and in the neutral pose [m, world
+        of the skeleton], (M, 3); in the order of the recording.
+    """
+    known = [name for name in markers.names if name in names]
+    frames = choose_even_frames(len(markers), max_frames)
+    columns = [markers.names.index(name) for name in known]
+    rest = skeleton.forward(skeleton.neutral()).markers
+    rows = [list(skeleton.markers).index(names[name]) for name in known]
+    return markers.positions[frames][:, columns], rest[rows]

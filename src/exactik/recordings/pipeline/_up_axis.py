@@ -25,7 +25,7 @@ from exactik.model import Skeleton, human
 from exactik.model.motion import Markers, Motion, cyclic_axes, turn_to_up
 from exactik.recordings.calibration import propose_mapping
 from exactik.recordings.diagnosis import UpAxis
-from exactik.recordings.pipeline._rest_places import pair_with_rest
+from exactik.recordings.pipeline._units import pair_with_rest
 from exactik.typing import Array
 
 AXIS_HALF_WIDTH = 0.18

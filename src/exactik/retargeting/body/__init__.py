@@ -8,6 +8,8 @@ from exactik.retargeting.body._bends import (
 )
 from exactik.retargeting.body._figure import BodyFigure, SourceBody, rotation_between
 from exactik.retargeting.body._limbs import (
+    MAX_HINGE_SPEED,
+    HingeSpeed,
     Limb,
     find_bones_below,
     find_limb,
@@ -15,7 +17,10 @@ from exactik.retargeting.body._limbs import (
     find_moving_coordinates,
     find_other_bones,
     find_root_dofs,
+    find_speed_limits,
     find_stretching_dofs,
+    is_robot,
+    measure_hinges,
 )
 from exactik.retargeting.body._mirror import (
     UnmirroredLimit,
@@ -24,10 +29,3 @@ from exactik.retargeting.body._mirror import (
 )
 from exactik.retargeting.body._rest_ends import RestEnds, find_rest_ends, leave_out
 from exactik.retargeting.body._rest_measure import make_body_figure
-from exactik.retargeting.body._speeds import (
-    MAX_HINGE_SPEED,
-    HingeSpeed,
-    find_speed_limits,
-    is_robot,
-    measure_hinges,
-)

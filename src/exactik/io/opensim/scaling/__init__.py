@@ -1,9 +1,9 @@
 """OpenSim's scale tool: its set-up files, and models whose text is changed to a scaled one."""
 
-from exactik.io.opensim.scaling._muscles import default_pose
 from exactik.io.opensim.scaling._scale_text import Factors
 from exactik.io.opensim.scaling._scaled_model import (
     GenericModel,
+    default_pose,
     write_marker_set,
     write_scale_set,
 )

@@ -1,10 +1,10 @@
 """Sizes of bones, places of markers and poses, fitted together to the frames of a recording."""
 
-from exactik.recordings.calibration.fitting._equations import compute_fit_equations
 from exactik.recordings.calibration.fitting._fit_parameters import (
     FitFrames,
     FitSolution,
     Progress,
+    compute_robust_weights,
     fit_parameters,
     make_fit_problem,
     resize,
@@ -15,8 +15,8 @@ from exactik.recordings.calibration.fitting._frames import (
     align_shapes,
     choose_diverse_frames,
 )
+from exactik.recordings.calibration.fitting._poses import compute_fit_equations
 from exactik.recordings.calibration.fitting._prior import Prior
-from exactik.recordings.calibration.fitting._robust import compute_robust_weights
 from exactik.recordings.calibration.fitting._scaled_skeleton import (
     SCALE_KINDS,
     ScaledSkeleton,

@@ -10,17 +10,17 @@ from exactik.recordings.calibration.mapping._geometry import (
     choose_by_place,
     guess_bones,
 )
-from exactik.recordings.calibration.mapping._landmarks import (
-    find_landmark_point,
-    has_landmarks,
-    place_on_landmark,
-)
 from exactik.recordings.calibration.mapping._mapping import Match
 from exactik.recordings.calibration.mapping._name_checks import (
     find_implausible_names,
     find_open_side,
 )
-from exactik.recordings.calibration.mapping._proposal import Proposal
+from exactik.recordings.calibration.mapping._proposal import (
+    Proposal,
+    find_landmark_point,
+    has_landmarks,
+    place_on_landmark,
+)
 
 PLACE_CONFIDENCE = 0.6  # of a name that may mean several landmarks, settled by where the marker is
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from exactik.model import Pose, Skeleton
 from exactik.model.motion import Markers
-from exactik.recordings.calibration._attach import to_bone_frame
-from exactik.recordings.calibration._marker_bones import distance_from_bone
+from exactik.recordings.calibration._attach import distance_from_bone, to_bone_frame
 from exactik.recordings.calibration.fitting import Prior, fit_skeleton
 from exactik.recordings.calibration.mapping._mapping import MarkerMapping, Point
 from exactik.recordings.tracking import match_markers

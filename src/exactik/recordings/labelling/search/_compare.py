@@ -9,7 +9,7 @@ import numpy as np
 
 from exactik.model.motion import choose_even_frames
 from exactik.recordings.labelling.search._alternatives import find_mirror_labels, list_alternatives
-from exactik.recordings.labelling.search._overlaps import assign_trajectories
+from exactik.recordings.labelling.search._assignment import assign_trajectories
 from exactik.recordings.labelling.search._poses import MAX_COST, LabelProblem, LabelState
 from exactik.recordings.labelling.search._seed import Seed, turn_seed
 from exactik.typing import Array, IntArray

@@ -155,7 +155,7 @@ def _solve_frames(
                 for name in seen
             ]
             # Locked dofs stay where a solve starts.
-            problem = Problem(skeleton, [*goals, posture], lock=lock)
+            problem = Problem(skeleton.opened, [*goals, posture], lock=lock)
             method = Auto(tolerance=IMU_TOLERANCE)
             solvers[seen] = (
                 Solver(problem, solver=method, starts=STARTS),

@@ -1,8 +1,8 @@
 """What a set-up file of OpenSim's scale tool asks for: a model scaled, its markers placed.
 
-Scaling measures distances between markers in the recording and on the model in its default pose.
-Placing solves the mean frame of a static pose for its tasks, and then puts every marker of the
-model that is not fixed where it was recorded.
+A calibrated figure is written in the same way. Scaling measures distances between markers in the
+recording and on the model in its default pose. Placing solves the mean frame of a static pose for
+its tasks, and then puts every marker of the model that is not fixed where it was recorded.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
 from exactik.errors import FileError
 from exactik.io import load_generic_model, load_scale_setup
-from exactik.io.opensim import OpenSimModel, build_skeleton
+from exactik.io.opensim import OpenSimMarker, OpenSimModel, build_skeleton
 from exactik.io.opensim.scaling import (
     GenericModel,
     MarkerPlacing,
@@ -25,6 +26,8 @@ from exactik.io.opensim.scaling import (
     write_marker_set,
     write_scale_set,
 )
+from exactik.model import Skeleton
+from exactik.recordings.calibration import Calibration
 from exactik.recordings.pipeline.opensim._tasks import (
     TaskSetup,
     read_timed_markers,
@@ -35,6 +38,8 @@ from exactik.recordings.tracking import Track
 from exactik.typing import Array
 
 Vector = tuple[float, float, float]
+PathLike = str | os.PathLike[str]
+GROUND = "ground"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,3 +228,64 @@ def _write_placing(
         write_coordinates(placing.motion_path, "static pose", model, times, pose.motion)
         written.append((placing.motion_path, "the static pose"))
     return written
+
+
+def load_marked_skeleton(path: PathLike, marker_set: PathLike) -> Skeleton:
+    """Return the skeleton of an .osim file with the markers of a marker set on it."""
+    generic = load_generic_model(path, marker_set)
+    return build_skeleton(replace(generic.model, markers=tuple(generic.markers)))
+
+
+def save_calibrated_model(calibration: Calibration, generic: PathLike, path: PathLike) -> None:
+    """Write the model that was calibrated as a scaled one, with the markers of the recording.
+
+    Bodies of which nothing is told grow as the one that carries them, and masses stay as they are:
+    recordings do not weigh anybody.
+
+    Args:
+        calibration: of the skeleton of the generic model.
+        generic: its .osim file, of document version 30517 or later.
+        path: of the .osim file to write.
+    """
+    model = load_generic_model(generic)
+    factors = _find_factors(calibration, model)
+    model.scale(
+        {body: np.full(3, factor) for body, factor in factors.items()},
+        mass=-1.0,
+        keeps_mass_distribution=True,
+    )
+    fixed = {marker.name for marker in model.markers if marker.fixed}
+    model.markers = _list_markers(calibration.skeleton, {GROUND, *factors}, fixed)
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    model.save(os.fspath(path), Path(path).stem)
+
+
+def _find_factors(calibration: Calibration, model: GenericModel) -> dict[str, float]:
+    """Return the factor of each body."""
+    skeleton, told = calibration.skeleton, calibration.scales
+    sized = {bone for group in calibration.scale_groups for bone in group}
+    bodies = {body.name for body in model.model.bodies}
+    factors: dict[str, float] = {}
+    for bone in skeleton.bones:  # parents come first
+        name, above = bone.name, bone.parent
+        if name not in sized and above is not None:
+            factors[name] = factors[above]
+        else:
+            factors[name] = told[name]
+    return {name: factor for name, factor in factors.items() if name in bodies}
+
+
+def _list_markers(skeleton: Skeleton, bodies: set[str], fixed: set[str]) -> list[OpenSimMarker]:
+    """Return the markers in the frames of bodies: some bones are only where a joint is."""
+    pose = skeleton.forward(skeleton.neutral())
+    markers = []
+    for name, (bone, point) in skeleton.markers.items():
+        body, place = bone, point
+        while body not in bodies:
+            body = next(b.name for b in skeleton.bones if b.parent == body)
+        if body != bone:
+            k = skeleton.bone_index(body)
+            place = (pose.point(bone, point) - pose.positions[k]) @ pose.rotations[k]
+        x, y, z = np.asarray(place, dtype=float).tolist()
+        markers.append(OpenSimMarker(name, body, (x, y, z), name in fixed))
+    return markers

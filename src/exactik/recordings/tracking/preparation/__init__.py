@@ -10,14 +10,12 @@ from exactik.recordings.tracking.preparation._fill import (
 )
 from exactik.recordings.tracking.preparation._outliers import (
     Outliers,
-    find_spikes,
-    fits_better_exchanged,
-    remove_outliers,
-)
-from exactik.recordings.tracking.preparation._prepare import (
     PreparedMarkers,
     estimate_initial_noise,
+    find_spikes,
+    fits_better_exchanged,
     prepare_markers,
+    remove_outliers,
 )
 from exactik.recordings.tracking.preparation._repair import find_gross_outliers, repair_outliers
 

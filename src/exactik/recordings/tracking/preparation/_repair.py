@@ -29,15 +29,13 @@ from exactik.recordings.tracking._options import TrackingOptions
 from exactik.recordings.tracking._problem import LOSS_KINDS, TrackingProblem, split_into_chunks
 from exactik.recordings.tracking.preparation._fill import fill_gaps
 from exactik.recordings.tracking.preparation._outliers import (
-    Outliers,
-    exchange_names,
-    remove_outliers,
-)
-from exactik.recordings.tracking.preparation._prepare import (
     MEDIAN_DISTANCE,
     MIN_LOSS_NOISE,
+    Outliers,
     PreparedMarkers,
     estimate_initial_noise,
+    exchange_names,
+    remove_outliers,
 )
 from exactik.typing import Array, BoolArray, IntArray
 

@@ -18,9 +18,7 @@ from exactik.errors import UsageError
 from exactik.kernels.smoothing.accelerations import AccelerationPrior
 from exactik.recordings.tracking._frame_solver import FrameSolutions, TrackingRun, unwrap_path
 from exactik.recordings.tracking._problem import TrackingProblem
-from exactik.recordings.tracking.smoothing._chunks import Chunk, cover_recording
 from exactik.recordings.tracking.smoothing._held_out import TRIALS, Trial
-from exactik.recordings.tracking.smoothing._noise import estimate_noise_between_frames
 from exactik.recordings.tracking.smoothing._prior import (
     AccelerationSquares,
     Smoothing,
@@ -30,14 +28,17 @@ from exactik.recordings.tracking.smoothing._prior import (
 )
 from exactik.recordings.tracking.smoothing._smoother import (
     AfterStep,
+    Chunk,
     SmoothedFrames,
     Smoother,
     compute_mean_weight,
+    cover_recording,
     make_smoothing_problem,
 )
 from exactik.recordings.tracking.smoothing._strength import (
     LOOSE_SHARE,
     compute_strength_of_cutoff,
+    estimate_noise_between_frames,
     estimate_strength,
     find_loose_bones,
 )

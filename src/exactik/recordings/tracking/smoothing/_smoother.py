@@ -1,4 +1,7 @@
-"""Frames of a recording that are moved together, chunk by chunk."""
+"""Frames of a recording that are moved together, chunk by chunk.
+
+Recordings are solved in chunks that overlap; what a chunk does not see has died away.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,6 @@ from exactik.kernels.smoothing.step import compute_sequence_step
 from exactik.kernels.tree.integrate import integrate_batch
 from exactik.problem import GAUSS_NEWTON, VALUE
 from exactik.recordings.tracking._problem import UNKNOWN_SD, TrackingProblem
-from exactik.recordings.tracking.smoothing._chunks import OVERLAP_FRAMES, Chunk
 from exactik.recordings.tracking.smoothing._prior import AccelerationSquares, spread_prior
 from exactik.typing import Array, BoolArray, IntArray
 
@@ -38,6 +40,9 @@ STRETCH_SECONDS = 0.5
 
 AfterStep = Callable[[int, Array, IntArray], None]
 """Is called with the number of a step, and the poses, (n, nq), that it led some frames to, (n,)."""
+OVERLAP_FRAMES = 30
+"""Frames to each side of a chunk that are solved with it and not used: what lies beyond has no
+influence any more. test_seams_between_chunks_do_not_show."""
 
 
 def make_smoothing_problem(problem: TrackingProblem, noise: float) -> TrackingProblem:
@@ -231,3 +236,37 @@ class Smoother:
         limited = box.coordinate >= 0
         columns = box.coordinate[limited]
         q[:, columns] = np.clip(q[:, columns], box.lower[limited], box.upper[limited])
+
+
+class Chunk(NamedTuple):
+    """Frames that are solved together.
+
+    Attributes:
+        low: first of them.
+        high: one after the last.
+        first: from which on they are kept, and estimates go by them.
+        end: of these, excluded.
+    """
+
+    low: int
+    high: int
+    first: int
+    end: int
+
+    @property
+    def kept(self) -> slice:
+        """Those that are kept, among those that are solved."""
+        return slice(self.first - self.low, self.end - self.low)
+
+
+def cover_recording(frame_count: int, size: int) -> list[Chunk]:
+    """Return chunks of a size [frames] that overlap and cover all frames."""
+    return [
+        Chunk(
+            low=max(first - OVERLAP_FRAMES, 0),
+            high=min(first + size + OVERLAP_FRAMES, frame_count),
+            first=first,
+            end=min(first + size, frame_count),
+        )
+        for first in range(0, frame_count, size)
+    ]
