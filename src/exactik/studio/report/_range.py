@@ -30,7 +30,7 @@ MIN_KNOWN = 5  # frames from which a range is one
 MIN_SPAN_DEG = 20.0  # [°] of the axis
 
 
-class Span(NamedTuple):
+class AngleRange(NamedTuple):
     """From where to where an angle went [°], and its error bar (90 %)."""
 
     low: float
@@ -92,15 +92,15 @@ def _find_known(track: Track, curves: AngleCurves) -> BoolArray:
     return np.asarray(curves.bins.any(known))
 
 
-def _measure(curves: AngleCurves, k: int, known: BoolArray) -> Span | None:
+def _measure(curves: AngleCurves, k: int, known: BoolArray) -> AngleRange | None:
     """Return the range of a column where it was measured; None if it was in hardly any frame."""
     if known.sum() < MIN_KNOWN:
         return None
     low, high = float(curves.low[known, k].min()), float(curves.high[known, k].max())
-    return Span(low, high, BAND_SD * float(np.median(curves.sd[known, k])))
+    return AngleRange(low, high, BAND_SD * float(np.median(curves.sd[known, k])))
 
 
-def _moves(span: Span) -> bool:
+def _moves(span: AngleRange) -> bool:
     width = span.high - span.low
     return MIN_RANGE_SD / BAND_SD * span.bar < width < MAX_RANGE_DEG
 
@@ -114,7 +114,7 @@ def _place(value: float, marks: Sequence[float]) -> float:
 
 
 def _render_row(
-    chart: AngleChart, spans: Sequence[Span | None], marks: Sequence[float], lines: str
+    chart: AngleChart, spans: Sequence[AngleRange | None], marks: Sequence[float], lines: str
 ) -> str:
     bars, words = [], []
     for n, (short, span) in enumerate(zip(chart.short, spans, strict=True)):
