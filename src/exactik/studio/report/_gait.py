@@ -84,7 +84,7 @@ def render_gait(
     key = '<i class="k right">right</i><i class="k left">left</i>'
     about = f"{right} right, {left} left, from strike to strike in per cent"
     about += "; band: one standard deviation between strides" if len(cycles) > 2 else ""
-    about += "; dashed: toe-off. ± is what the noise of the markers leaves open (90 %)."
+    about += "; dashed: toe-off. ± is how certain the level is (90 %)."
     bare = [
         chart.name.lower()
         for name, chart in zip(names, shown, strict=True)

@@ -166,10 +166,7 @@ def _render_angles(
     coordinates = render_charts(
         charts, curves, chosen, rate, COORDINATES, with_drawings=not is_folded
     )
-    note = (
-        "Bands hold 90 % (± 1.645 standard deviations, from the noise of the markers); "
-        "curves are pale where nothing is known."
-    )
+    note = "Bands hold 90 % (± 1.645 standard deviations); curves are pale where nothing is known."
     if not is_folded:
         return coordinates, note
     inside = render_charts(charts, curves, chosen, rate, CLINICAL)
