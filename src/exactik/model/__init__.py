@@ -12,8 +12,7 @@ from exactik.model._jacobian import (
     finite_difference_jacobian,
     unit_velocity_jacobian,
 )
-from exactik.model._mass import BoneMass, LazyMasses
-from exactik.model._pose import Pose
+from exactik.model._pose import BoneMass, LazyMasses, Pose
 from exactik.model._reroot import reroot, reroot_coordinates
 from exactik.model._skeleton import Skeleton
 from exactik.model.figures import dress, hand, human, octopus, quadruped

@@ -14,8 +14,7 @@ import numpy as np
 
 from exactik.errors import ModelError, UnknownNameError
 from exactik.model._bone import Bone
-from exactik.model._mass import Point
-from exactik.model._pose import Pose
+from exactik.model._pose import Point, Pose
 from exactik.model.functions import Constant, CoordinateFunction, Linear
 from exactik.typing import Array
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from exactik._text import count_noun
-from exactik.io._element import Element
+from exactik.io._xml import Element
 from exactik.io.robots._mjcf_bodies import MjcfModel
 from exactik.io.robots._robot import RobotBuilder
 from exactik.model import Coupling

@@ -12,7 +12,7 @@ from exactik.io.tables._columns import (
     compute_column,
     list_coordinate_columns,
 )
-from exactik.io.tables._csv import write_csv, write_csv_markers, write_csv_motion
+from exactik.io.tables._csv import read_tsv, write_csv, write_csv_markers, write_csv_motion
 from exactik.io.tables._mot import (
     CoordinateTable,
     outline_mot,
@@ -23,4 +23,3 @@ from exactik.io.tables._mot import (
     write_storage,
 )
 from exactik.io.tables._trc import read_timed_trc, read_trc, write_trc
-from exactik.io.tables._tsv import read_tsv

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from exactik.model._skeleton import Skeleton
-from exactik.model.figures._hand import hand
 from exactik.model.figures._human import human
-from exactik.model.figures._quadruped import quadruped
+from exactik.model.figures._more_figures import hand, quadruped
 
 
 def dress(skeleton: Skeleton) -> Skeleton:

@@ -1,6 +1,6 @@
 """Recordings: marker positions and joint coordinates over time."""
 
-from exactik.model.motion._analog import Analog, LazySamples
+from exactik.model.motion._analog import Analog, ForcePlate, LazySamples, compute_plate_axes
 from exactik.model.motion._axes import (
     axes_matrix,
     check_up_axis,
@@ -9,7 +9,6 @@ from exactik.model.motion._axes import (
     turn_skeleton,
     turn_to_up,
 )
-from exactik.model.motion._force_plates import ForcePlate, compute_plate_axes
 from exactik.model.motion._markers import Markers, PlateReactions, Series, sample_reactions
 from exactik.model.motion._motion import Motion
 from exactik.model.motion._segments import (

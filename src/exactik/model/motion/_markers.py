@@ -15,9 +15,8 @@ from exactik._arrays import as_floats, fill_masked, freeze, is_number
 from exactik._registry import find
 from exactik._text import count_noun
 from exactik.errors import ExactikError, ShapeError, UnknownNameError, UsageError
-from exactik.model.motion._analog import Analog
+from exactik.model.motion._analog import Analog, ForcePlate
 from exactik.model.motion._axes import axes_matrix, check_up_axis, permute_axis
-from exactik.model.motion._force_plates import ForcePlate
 from exactik.model.motion._segments import check_rate, compute_resampled_positions, slice_frames
 from exactik.typing import Array, BoolArray
 

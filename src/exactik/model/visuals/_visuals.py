@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.errors import ExactikError, FileError, ModelError, Note
-from exactik.model.visuals._materials import Material
-from exactik.model.visuals._mesh import Mesh
+from exactik.model.visuals._mesh import Material, Mesh
 from exactik.typing import Array, IntArray
 
 MIN_BONE_LENGTH = 1e-3  # [m] shorter ones have no direction

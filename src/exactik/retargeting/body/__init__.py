@@ -1,12 +1,14 @@
 """A body measured at rest, one that moves, which dofs move a limb, and how fast."""
 
-from exactik.retargeting.body._bends import (
+from exactik.retargeting.body._figure import (
     MAX_EXTENSION,
+    BodyFigure,
+    SourceBody,
     bend_at_least,
     limit_extension,
     lower_hips,
+    rotation_between,
 )
-from exactik.retargeting.body._figure import BodyFigure, SourceBody, rotation_between
 from exactik.retargeting.body._limbs import (
     MAX_HINGE_SPEED,
     HingeSpeed,
