@@ -46,7 +46,7 @@ __all__ = [
 _LATE = {
     "_play": "read_motion",
     "_pose": "load_figure",
-    "_tables": "parse_mapping",
+    "_options": "parse_mapping",
 }
 
 

@@ -16,8 +16,8 @@ import numpy as np
 from exactik._registry import find
 from exactik.errors import FileError
 from exactik.io._files import open_atomic
+from exactik.io._format import Outline
 from exactik.io._notes import Notes
-from exactik.io.formats import Outline
 from exactik.io.tables._cells import compare_count, estimate_rate, parse_row, split_storage
 from exactik.io.tables._columns import (
     AngleColumns,
