@@ -5,12 +5,13 @@ unchecked cells. Here a cell that is no number is refused with its line and colu
 rates and names that contradict the rows are noted.
 """
 
-from exactik.io.tables._cells import estimate_rate, split_storage
 from exactik.io.tables._columns import (
     ColumnQuality,
     CoordinateColumn,
     compute_column,
+    estimate_rate,
     list_coordinate_columns,
+    split_storage,
 )
 from exactik.io.tables._csv import read_tsv, write_csv, write_csv_markers, write_csv_motion
 from exactik.io.tables._mot import (

@@ -13,19 +13,17 @@ from exactik.errors import UsageError
 from exactik.io._files import open_atomic, read_text
 from exactik.io._notes import Notes
 from exactik.io._units import metres_per, require_named_unit
-from exactik.io.tables._cells import (
-    blank_missing,
-    compare_count,
-    estimate_rate,
-    make_marker_names,
-    parse_cell,
-    parse_row,
-)
 from exactik.io.tables._columns import (
     AngleColumns,
     Column,
     ColumnQuality,
+    blank_missing,
+    compare_count,
+    estimate_rate,
     list_clinical_columns,
+    make_marker_names,
+    parse_cell,
+    parse_row,
 )
 from exactik.model import Skeleton
 from exactik.model.motion import Markers, Motion

@@ -18,15 +18,18 @@ from exactik.errors import FileError
 from exactik.io._files import open_atomic
 from exactik.io._format import Outline
 from exactik.io._notes import Notes
-from exactik.io.tables._cells import compare_count, estimate_rate, parse_row, split_storage
 from exactik.io.tables._columns import (
     AngleColumns,
     Column,
     ColumnQuality,
+    compare_count,
     compute_column,
+    estimate_rate,
     list_clinical_columns,
     list_coordinate_columns,
     match_columns,
+    parse_row,
+    split_storage,
 )
 from exactik.model import Skeleton
 from exactik.model.motion import Motion

@@ -24,7 +24,7 @@ from exactik.errors import UnknownNameError
 from exactik.io._files import make_unique, open_atomic, read_text
 from exactik.io._notes import Notes
 from exactik.io._units import metres_per, require_named_unit
-from exactik.io.tables._cells import (
+from exactik.io.tables._columns import (
     blank_missing,
     compare_count,
     estimate_rate,

@@ -1,5 +1,4 @@
 """The built-in figures."""
 
-from exactik.model.figures._dress import dress
 from exactik.model.figures._human import human
-from exactik.model.figures._more_figures import hand, octopus, quadruped
+from exactik.model.figures._more_figures import dress, hand, octopus, quadruped

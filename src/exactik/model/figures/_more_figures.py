@@ -4,13 +4,14 @@ The quadruped. World axes: x forward, y to the left, z up. At q = 0 it stands on
 facing +x, and all bone frames are parallel to the world's. Legs are as dogs have them: the hind leg
 zigzags (knee to the front, hock to the back), the shoulder blade of the fore leg swings on the
 chest, for there is no collar bone. A positive angle about y turns the end of a hanging limb
-backwards.  The hand, with a moving wrist and five fingers. World axes: z up along the fingers, x
-out of the palm, y to the thumb of a right hand. At q = 0 the wrist stands on the floor z = 0, the
-hand is flat; all bone frames are parallel to the world's but the thumb's, which is turned out of
-the palm and towards the others.
+backwards.
 
-Lengths are those of an adult's hand, 0.19 m from the wrist to the tip of the middle finger; limits
-are common ranges of motion. A positive angle about y bends a finger towards the palm.
+The hand, with a moving wrist and five fingers. World axes: z up along the fingers, x out of the
+palm, y to the thumb of a right hand. At q = 0 the wrist stands on the floor z = 0, the hand is
+flat; all bone frames are parallel to the world's but the thumb's, which is turned out of the palm
+and towards the others. Lengths are those of an adult's hand, 0.19 m from the wrist to the tip of
+the middle finger; limits are common ranges of motion. A positive angle about y bends a finger
+towards the palm.
 
 The octopus: a head, a mantle and eight arms. World axes: x forward, y to the left, z up. At q = 0
 it stands on the floor z = 0 on its arms, which arch down from the head and run outwards along the
@@ -38,6 +39,7 @@ from exactik.model.figures._bone_tables import (
     make_lazy_body,
     mirror_markers,
 )
+from exactik.model.figures._human import human
 from exactik.model.joints import Joint
 from exactik.spatial import axis_rotation
 from exactik.typing import Array
@@ -227,3 +229,19 @@ def _make_joint(kind: str) -> Joint:
     if kind == "exp_map":
         return Joint.exp_map([(-twist, twist), (-ball, ball), (-ball, ball)])
     return Joint.euler("YZ", [(-tip, tip), (-tip, tip)])
+
+
+def dress(skeleton: Skeleton) -> Skeleton:
+    """Return a skeleton with the look of the built-in figure whose bones it has.
+
+    Its bones may have other lengths, and another axis may be up. A skeleton that is none of the
+    figures is returned as it is.
+    """
+    for figure in (human(), quadruped(), hand(), hand("left")):
+        if len(figure.bones) == len(skeleton.bones) and all(
+            (a.name, a.parent) == (b.name, b.parent)
+            and (a.parent is None or (a.pre, a.post) == (b.pre, b.post))
+            for a, b in zip(figure.bones, skeleton.bones, strict=True)
+        ):
+            return skeleton.with_look_of(figure)
+    return skeleton

@@ -16,8 +16,14 @@ from exactik._registry import find
 from exactik._text import count_noun
 from exactik.errors import ExactikError, ShapeError, UnknownNameError, UsageError
 from exactik.model.motion._analog import Analog, ForcePlate
-from exactik.model.motion._axes import axes_matrix, check_up_axis, permute_axis
-from exactik.model.motion._segments import check_rate, compute_resampled_positions, slice_frames
+from exactik.model.motion._segments import (
+    axes_matrix,
+    check_rate,
+    check_up_axis,
+    compute_resampled_positions,
+    permute_axis,
+    slice_frames,
+)
 from exactik.typing import Array, BoolArray
 
 Sampled = TypeVar("Sampled", Analog, ForcePlate)
