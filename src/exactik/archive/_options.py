@@ -1,4 +1,4 @@
-"""Options of `solve_archive`: what is asked, how a run goes, on which cluster, and how far it is."""
+"""Options of `solve_archive`: what is asked, how a run goes, on what cluster, and how far it is."""
 
 from __future__ import annotations
 
