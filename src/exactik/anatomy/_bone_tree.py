@@ -40,15 +40,10 @@ centre: a forearm that ends at the second of two hinges, 4 cm apart, varies by 0
 
 
 class BodyPart(NamedTuple):
-    """One part of a body.
+    """One part of a body."""
 
-    Attributes:
-        bone: that has its orientation and carries the next part.
-        start: whose origin is the centre of its joint.
-    """
-
-    bone: str
-    start: str
+    bone: str  # that has its orientation and carries the next part
+    start: str  # whose origin is the centre of its joint
 
     @classmethod
     def of_bone(cls, bone: str) -> BodyPart:
@@ -57,20 +52,14 @@ class BodyPart(NamedTuple):
 
 
 class BoneRole(NamedTuple):
-    """What a bone is.
+    """What a bone is."""
 
-    Attributes:
-        side: "left", "right" or "".
-        part: "pelvis", "spine", "chest", "neck", "head", "clavicle", "upper_arm", "forearm",
-            "hand", "fingers", "thigh", "shin", "foot", "toes", …; "" if nothing tells.
-        limb: one of `LIMBS`, "trunk", "head" or "".
-        confidence: from 0 to 1, of side and part.
-    """
-
-    side: str
+    side: str  # "left", "right" or ""
+    # "pelvis", "spine", "chest", "neck", "head", "clavicle", "upper_arm", "forearm", "hand",
+    # "fingers", "thigh", "shin", "foot", "toes", …; "" if nothing tells
     part: str
-    limb: str
-    confidence: float
+    limb: str  # one of `LIMBS`, "trunk", "head" or ""
+    confidence: float  # from 0 to 1, of side and part
 
 
 NO_ROLE = BoneRole("", "", "", 0.0)
@@ -78,21 +67,16 @@ NO_ROLE = BoneRole("", "", "", 0.0)
 
 @dataclass(frozen=True, eq=False)
 class Anatomy:
-    """A skeleton as a body, as far as it is one.
+    """A skeleton as a body, as far as it is one."""
 
-    Attributes:
-        skeleton: the figure.
-        parts: name of the part ("pelvis", "left_thigh", "spine_1") → its bones; those that it has.
-        others: bones that are no part but have a name of their own ("left_index_1") → the bone.
-        limbs: limb → its bones that are named after it, from the trunk outwards.
-        roles: what each bone is, (n_bones,).
-    """
-
-    skeleton: Skeleton
+    skeleton: Skeleton  # the figure
+    # Name of the part ("pelvis", "left_thigh", "spine_1") → its bones; those that it has
     parts: Mapping[str, BodyPart]
+    # Bones that are no part but have a name of their own ("left_index_1") → the bone
     others: Mapping[str, str]
+    # Limb → its bones that are named after it, from the trunk outwards
     limbs: Mapping[str, tuple[str, ...]]
-    roles: tuple[BoneRole, ...]
+    roles: tuple[BoneRole, ...]  # what each bone is, (n_bones,)
 
     def bone_of(self, name: str) -> str:
         """Return the bone that has the orientation of a part, or of another bone by its name."""

@@ -45,19 +45,12 @@ UNITS = (
 
 
 class CoordinateTable(NamedTuple):
-    """Columns of numbers over time, as the file has them.
+    """Columns of numbers over time, as the file has them."""
 
-    Attributes:
-        names: of the columns, without the time.
-        values: (T, n); angles in degrees if `in_degrees`.
-        times: [s], (T,).
-        in_degrees: whether angles are in degrees.
-    """
-
-    names: tuple[str, ...]
-    values: Array
-    times: Array
-    in_degrees: bool
+    names: tuple[str, ...]  # of the columns, without the time
+    values: Array  # (T, n); angles in degrees if `in_degrees`
+    times: Array  # [s], (T,)
+    in_degrees: bool  # whether angles are in degrees
 
 
 def read_mot(path: str, notes: Notes) -> CoordinateTable:

@@ -171,15 +171,10 @@ def write_unitree_csv(motion: Motion, path: str) -> None:
 
 
 class Tensor(NamedTuple):
-    """An array of single precision as PyTorch keeps it.
+    """An array of single precision as PyTorch keeps it."""
 
-    Attributes:
-        key: name of the record with its bytes.
-        shape: of the array.
-    """
-
-    key: str
-    shape: tuple[int, ...]
+    key: str  # name of the record with its bytes
+    shape: tuple[int, ...]  # of the array
 
 
 def _to_pickle(value: Any, protocol: int = 3) -> bytes:

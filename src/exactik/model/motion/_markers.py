@@ -239,15 +239,10 @@ class Markers:
 
 
 class PlateReactions(NamedTuple):
-    """What a plate measured at the times of the frames.
+    """What a plate measured at the times of the frames."""
 
-    Attributes:
-        places: centre of pressure [m, world], (T, 3); NaN where nothing is on the plate.
-        forces: ground reaction [N, world], (T, 3).
-    """
-
-    places: Array
-    forces: Array
+    places: Array  # centre of pressure [m, world], (T, 3); NaN where nothing is on the plate
+    forces: Array  # ground reaction [N, world], (T, 3)
 
 
 def sample_reactions(plate: ForcePlate, markers: Markers) -> PlateReactions:

@@ -212,46 +212,31 @@ Colour = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Texture:
-    """An image that covers a surface.
+    """An image that covers a surface."""
 
-    Attributes:
-        data: the bytes of a PNG or JPEG file, as they came; nothing here decodes them.
-        image_type: "image/png" or "image/jpeg".
-        sampler: how it is repeated and smoothed: glTF's wrapS, wrapT, minFilter, magFilter.
-        strength: of a map of normals or of occlusion.
-    """
-
+    # The bytes of a PNG or JPEG file, as they came; nothing here decodes them
     data: bytes = field(repr=False)
-    image_type: str
+    image_type: str  # "image/png" or "image/jpeg"
+    # How it is repeated and smoothed: glTF's wrapS, wrapT, minFilter, magFilter
     sampler: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    strength: float = 1.0
+    strength: float = 1.0  # of a map of normals or of occlusion
 
 
 @dataclass(frozen=True)
 class Material:
-    """The look of a surface.
+    """The look of a surface."""
 
-    Attributes:
-        name: may be empty.
-        base_colour: linear red, green, blue and opacity, from 0 to 1.
-        metallic: from 0, as plastic, to 1.
-        roughness: from 0, a mirror, to 1.
-        emissive: linear red, green and blue that it shines with.
-        alpha_mode: "OPAQUE", "MASK" or "BLEND".
-        alpha_cutoff: opacity below which a masked surface is not drawn.
-        double_sided: whether its back is drawn.
-        textures: by what they stand for: "base_colour", "metallic_roughness", "normal",
-            "occlusion" and "emissive".
-    """
-
-    name: str = ""
-    base_colour: Colour = (0.6, 0.6, 0.6, 1.0)
-    metallic: float = 0.0
-    roughness: float = 0.8
+    name: str = ""  # may be empty
+    base_colour: Colour = (0.6, 0.6, 0.6, 1.0)  # linear red, green, blue and opacity, from 0 to 1
+    metallic: float = 0.0  # from 0, as plastic, to 1
+    roughness: float = 0.8  # from 0, a mirror, to 1
+    # Linear red, green and blue that it shines with
     emissive: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    alpha_mode: str = "OPAQUE"
-    alpha_cutoff: float = 0.5
-    double_sided: bool = False
+    alpha_mode: str = "OPAQUE"  # "OPAQUE", "MASK" or "BLEND"
+    alpha_cutoff: float = 0.5  # opacity below which a masked surface is not drawn
+    double_sided: bool = False  # whether its back is drawn
+    # By what they stand for: "base_colour", "metallic_roughness", "normal", "occlusion" and
+    # "emissive"
     textures: Mapping[str, Texture] = field(default_factory=lambda: MappingProxyType({}))
 
     @classmethod

@@ -27,15 +27,10 @@ MIN_GPU_COURSES = 2048
 
 
 class FrameSolutions(NamedTuple):
-    """Poses of frames, and how their descents ended.
+    """Poses of frames, and how their descents ended."""
 
-    Attributes:
-        q: (n, nq).
-        outcomes: (n, FRAME_RESULT_SIZE), see `kernels.descent.results`.
-    """
-
-    q: Array
-    outcomes: Array
+    q: Array  # (n, nq)
+    outcomes: Array  # (n, FRAME_RESULT_SIZE), see `kernels.descent.results`
 
     @property
     def cost(self) -> Array:
@@ -57,24 +52,15 @@ class FrameSolutions(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TrackingRun:
-    """What the stages of `track` share.
+    """What the stages of `track` share."""
 
-    Attributes:
-        problem: targets of all frames.
-        warm_start: options of descents from the pose of a frame nearby, see
-            `kernels.descent.options`.
-        cold_start: options of descents from elsewhere.
-        options: of the stages.
-        threads: how many.
-        on_gpu: whether many courses are followed on a GPU.
-    """
-
-    problem: TrackingProblem
+    problem: TrackingProblem  # targets of all frames
+    # Options of descents from the pose of a frame nearby, see `kernels.descent.options`
     warm_start: Array
-    cold_start: Array
-    options: TrackingOptions
-    threads: int
-    on_gpu: bool = False
+    cold_start: Array  # options of descents from elsewhere
+    options: TrackingOptions  # of the stages
+    threads: int  # how many
+    on_gpu: bool = False  # whether many courses are followed on a GPU
 
 
 def follow_frames(

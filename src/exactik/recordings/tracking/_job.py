@@ -175,29 +175,17 @@ class ProgressMeter:
 
 @dataclass(frozen=True, eq=False)
 class TrackingJob:
-    """A recording that is being tracked, up to its first pass.
+    """A recording that is being tracked, up to its first pass."""
 
-    Attributes:
-        skeleton: whose markers they are.
-        markers: as they were given.
-        prepared: problem, swaps and spikes.
-        run: what the stages share.
-        method: of warm starts.
-        settings: arguments, all of them.
-        meter: of the progress.
-        begin: when it began [s], of `time.perf_counter`.
-        device: what the first pass runs on: "cpu", or "cuda" and the name of the GPU.
-    """
-
-    skeleton: Skeleton
-    markers: Markers
-    prepared: PreparedMarkers
-    run: TrackingRun
-    method: CompiledMethod
-    settings: TrackOptions
-    meter: ProgressMeter
-    begin: float
-    device: str = "cpu"
+    skeleton: Skeleton  # whose markers they are
+    markers: Markers  # as they were given
+    prepared: PreparedMarkers  # problem, swaps and spikes
+    run: TrackingRun  # what the stages share
+    method: CompiledMethod  # of warm starts
+    settings: TrackOptions  # arguments, all of them
+    meter: ProgressMeter  # of the progress
+    begin: float  # when it began [s], of `time.perf_counter`
+    device: str = "cpu"  # what the first pass runs on: "cpu", or "cuda" and the name of the GPU
 
     @property
     def segments(self) -> list[Segment]:

@@ -31,27 +31,18 @@ MAX_LOWERING = 0.2
 
 @dataclass(frozen=True, eq=False)
 class BodyFigure:
-    """A skeleton, z up, with its parts and how they are at rest.
+    """A skeleton, z up, with its parts and how they are at rest."""
 
-    Attributes:
-        anatomy: its parts.
-        q_rest: its rest pose, (nq,).
-        part_frames: R_bone_part of every part and other bone that has a name, (3, 3).
-        leg_length: hip to knee to ankle, mean of both sides [m].
-        arm_lengths: side → shoulder to elbow to wrist [m].
-        ankle_height: of the ankle above the ground [m] where the figure stands at rest.
-        toe_points: side → ball of the foot in the frame of the foot's bone [m], (3,).
-        hip_centre: middle of the hip joints in the frame of the pelvis [m], (3,).
-    """
-
-    anatomy: Anatomy
-    q_rest: Array
+    anatomy: Anatomy  # its parts
+    q_rest: Array  # its rest pose, (nq,)
+    # R_bone_part of every part and other bone that has a name, (3, 3)
     part_frames: Mapping[str, Array]
-    leg_length: float
-    arm_lengths: Mapping[str, float]
-    ankle_height: float
+    leg_length: float  # hip to knee to ankle, mean of both sides [m]
+    arm_lengths: Mapping[str, float]  # side → shoulder to elbow to wrist [m]
+    ankle_height: float  # of the ankle above the ground [m] where the figure stands at rest
+    # Side → ball of the foot in the frame of the foot's bone [m], (3,)
     toe_points: Mapping[str, Array]
-    hip_centre: Array
+    hip_centre: Array  # middle of the hip joints in the frame of the pelvis [m], (3,)
 
     @property
     def skeleton(self) -> Skeleton:
@@ -78,21 +69,13 @@ class BodyFigure:
 
 @dataclass(frozen=True, eq=False)
 class SourceBody:
-    """The body that moves, z up, with its poses.
+    """The body that moves, z up, with its poses."""
 
-    Attributes:
-        figure: its parts and lengths.
-        positions: of its bones [m], (T, n_bones, 3).
-        rotations: R_world_bone, (T, n_bones, 3, 3).
-        rate: frames a second [Hz].
-        ground: height of its ankles when it stands [m].
-    """
-
-    figure: BodyFigure
-    positions: Array
-    rotations: Array
-    rate: float
-    ground: float
+    figure: BodyFigure  # its parts and lengths
+    positions: Array  # of its bones [m], (T, n_bones, 3)
+    rotations: Array  # R_world_bone, (T, n_bones, 3, 3)
+    rate: float  # frames a second [Hz]
+    ground: float  # height of its ankles when it stands [m]
 
     def ankle(self, side: str) -> Array:
         """Return places of an ankle [m], (T, 3)."""

@@ -45,21 +45,13 @@ Progress = Callable[[int, int], object]
 
 @dataclass(frozen=True, kw_only=True)
 class TaskSetup:
-    """Tasks of a set-up file.
+    """Tasks of a set-up file."""
 
-    Attributes:
-        path: of the set-up file.
-        marker_path: of the recording.
-        coordinate_path: of a table of coordinates; None if there is none.
-        marker_weights: marker → weight of its square error.
-        coordinate_tasks: of coordinates.
-    """
-
-    path: str
-    marker_path: str
-    coordinate_path: str | None
-    marker_weights: Mapping[str, float]
-    coordinate_tasks: Sequence[CoordinateTask]
+    path: str  # of the set-up file
+    marker_path: str  # of the recording
+    coordinate_path: str | None  # of a table of coordinates; None if there is none
+    marker_weights: Mapping[str, float]  # marker → weight of its square error
+    coordinate_tasks: Sequence[CoordinateTask]  # of coordinates
 
 
 def track_tasks(

@@ -130,21 +130,13 @@ def smooth_path(
 
 @dataclass(frozen=True, kw_only=True)
 class _SmoothingSteps:
-    """What all steps share.
+    """What all steps share."""
 
-    Attributes:
-        run: problem and options of the recording.
-        problem: with the weights that smoothing takes, see `make_smoothing_problem`.
-        is_seen: dofs that markers tell of, (nv,).
-        noise: σ [m].
-        report_steps: is called with the number of frames that took a step.
-    """
-
-    run: TrackingRun
-    problem: TrackingProblem
-    is_seen: BoolArray
-    noise: float
-    report_steps: Callable[[int], None]
+    run: TrackingRun  # problem and options of the recording
+    problem: TrackingProblem  # with the weights that smoothing takes, see `make_smoothing_problem`
+    is_seen: BoolArray  # dofs that markers tell of, (nv,)
+    noise: float  # σ [m]
+    report_steps: Callable[[int], None]  # is called with the number of frames that took a step
 
     @cached_property
     def smoother(self) -> Smoother:
