@@ -14,6 +14,7 @@ from exactik.errors import ExactikError, FileError, FileWarning, UsageError
 from exactik.goals import (
     AimGoal,
     CenterOfMassGoal,
+    Collisions,
     DirectionGoal,
     DistanceGoal,
     FrameGoal,
@@ -27,7 +28,7 @@ from exactik.goals import (
     PostureGoal,
     SoftLimitGoal,
 )
-from exactik.model import Bone, Coupling, Joint, Skeleton, hand, human, octopus, quadruped
+from exactik.model import Bone, Coupling, Joint, Loop, Skeleton, hand, human, octopus, quadruped
 from exactik.model.motion import Markers, Motion
 from exactik.problem import Problem
 from exactik.solvers import (
@@ -66,6 +67,7 @@ __all__ = [
     "BatchResult",
     "Bone",
     "CenterOfMassGoal",
+    "Collisions",
     "Coupling",
     "DirectionGoal",
     "DistanceGoal",
@@ -78,6 +80,7 @@ __all__ = [
     "Keyframes",
     "LevenbergMarquardt",
     "LineGoal",
+    "Loop",
     "MarkerGoal",
     "Markers",
     "Motion",
@@ -163,7 +166,6 @@ _MOVED = {
     "solvers": "BFGS CCD LBFGS STATUSES Certificate CompiledMethod Covariance DampedLeastSquares "
     "GaussNewton History Iterate JacobianTranspose Method NewtonHigham NewtonPCG ProjectedCG "
     "PseudoInverse PythonMethod Stepper View",
-    "solvers.loops": "Loop solve_with_loops",
 }
 
 

@@ -248,3 +248,15 @@ def test_misuse_is_refused_with_a_reason() -> None:
             make()
     with pytest.raises(ik.ExactikError, match="r_hnd"):
         ik.Problem(HUMAN, ik.PositionGoal("head", (0, 0, 0), relative_to="r_hnd"))
+
+
+def test_planes_keep_their_normals_in_batches() -> None:
+    goals = [
+        ik.PlaneGoal("l_hand", (0.4, 0.0, 1.0), (1, 0, 0.3)),
+        ik.PositionGoal("r_hand", (0.3, -0.3, 1.0)),
+    ]
+    places = np.array([(0.3, -0.3, 1.0), (0.2, -0.4, 1.2)])
+    batch = ik.solve_batch(ik.Problem(HUMAN, goals), {"r_hand": places})
+    for k, place in enumerate(places):
+        alone = ik.Problem(HUMAN, [goals[0], ik.PositionGoal("r_hand", place)])
+        assert alone.cost(batch.q[k]) == pytest.approx(batch.cost[k], abs=1e-12)

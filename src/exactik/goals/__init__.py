@@ -1,6 +1,7 @@
 """Goals: what a pose is asked to do."""
 
 from exactik.goals._balance import CenterOfMassGoal
+from exactik.goals._collisions import Collisions
 from exactik.goals._coordinates import PostureGoal, SoftLimitGoal
 from exactik.goals._custom import FrameGoal
 from exactik.goals._direction import AimGoal, DirectionGoal
@@ -30,6 +31,7 @@ __all__ = [
     "DEFAULT_POSITION_TOLERANCE",
     "AimGoal",
     "CenterOfMassGoal",
+    "Collisions",
     "CoordinateTerm",
     "DirectionGoal",
     "DistanceGoal",

@@ -47,12 +47,12 @@ class Term(NamedTuple):
     """Three residual rows on one bone; the kind says which fields matter (`kernels.goals.terms`).
 
     Attributes:
-        kind: POSITION, DIRECTION, LOG, AIM or DISTANCE.
+        kind: POSITION, DIRECTION, LOG, AIM, DISTANCE, LEVEL or SEGMENTS.
         bone: name of the bone.
         point: in the bone's frame [m], (3,).
-        axis: unit vector in the bone's frame, (3,); of DISTANCE its length, side and band.
+        axis: unit vector in the bone's frame, (3,); of distances their length, side and band.
         target: place [m] or unit vector in the world, (3,).
-        rotation: target of LOG in the world, (3, 3).
+        rotation: target of LOG in the world, (3, 3); of SEGMENTS see `Terms`.
         relative_to: bone in whose axes the target and the rows are; WORLD for the world as a body,
             None where there is only one. POSITION then has its rows in the axes `rotation` there.
         members: bone, point of it [m] and share of each point whose weighted sum takes the place of
@@ -101,6 +101,7 @@ class GoalPart(NamedTuple):
         rows: its rows of the residual.
         terms: its terms, whose largest error counts; if empty, the rows are measured.
         by_row: whether the largest row is the error; else the length of all rows.
+        contacts: of each term, the two bodies that it keeps apart; none for other goals.
     """
 
     name: str
@@ -109,6 +110,7 @@ class GoalPart(NamedTuple):
     rows: slice
     terms: slice = slice(0, 0)
     by_row: bool = False
+    contacts: tuple[tuple[str, str], ...] = ()
 
     @property
     def has_terms(self) -> bool:

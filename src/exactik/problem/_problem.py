@@ -261,6 +261,11 @@ class Problem:
             _ = retargeted.goals  # a goal of the user's may refuse its target: now, not later
         return retargeted
 
+    def opened_with(self, goals: Iterable[Goal]) -> Problem:
+        """Return the same problem without the figure's loops, with further goals."""
+        _, (_, arguments) = self.__reduce__()
+        return _rebuild(self.skeleton.opened, {**arguments, "goals": (*arguments["goals"], *goals)})
+
     # --- for solvers
 
     @cached_property

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from exactik.kernels.calculus.goal_errors import compute_term_errors
-from exactik.kernels.goals.terms import DISTANCE, LEVEL, LOG, POSITION, violation_of_miss
+from exactik.kernels.goals.distances import violation_of_miss
+from exactik.kernels.goals.terms import DISTANCE, LEVEL, LOG, POSITION, SEGMENTS
 from exactik.problem import Problem
 from exactik.typing import Array
 
@@ -50,9 +51,29 @@ def compute_goal_errors(problem: Problem, q: Array, term_errors: Array | None = 
             errors[k] = term_errors[part.terms].max()
         else:
             residual = problem.residual(q) if residual is None else residual
-            rows = residual[part.rows] if projector is None else (projector @ residual)[part.rows]
+            judged = residual if projector is None else projector @ residual
+            rows = judged[part.rows] * (np.diag(problem.packed.weight)[part.rows] > 0.0)
             errors[k] = np.abs(rows).max(initial=0.0) if part.by_row else np.linalg.norm(rows)
     return errors
+
+
+def find_contacts(problem: Problem, q: Array) -> dict[tuple[str, str], float]:
+    """Return the bodies that are nearer than goals allow at q, (nq,), and by how much [m].
+
+    The worst come first.
+    """
+    parts = [part for part in problem.packed.error_parts if len(part.contacts) > 0]
+    if len(parts) == 0:
+        return {}
+    errors = np.empty(len(problem.packed.arrays.terms.kind))
+    tree, arrays = problem.skeleton.tree, problem.packed.arrays
+    compute_term_errors(tree, arrays, q, errors, problem.workspace)
+    found: dict[tuple[str, str], float] = {}
+    for part in parts:
+        for names, error in zip(part.contacts, errors[part.terms].tolist(), strict=True):
+            if error > 0.0:
+                found[names] = max(error, found.get(names, 0.0))
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
 def find_weighted_projector(problem: Problem) -> Array | None:
@@ -84,9 +105,9 @@ def _project_term_errors(problem: Problem, residual: Array) -> Array:
     norms = np.linalg.norm(residual[rows], axis=1)
     for m in np.flatnonzero(terms.kind == LEVEL):
         norms[m] = violation_of_miss(1.0, float(np.linalg.norm(terms.axis[m])), norms[m])
-    distant = np.flatnonzero(terms.kind == DISTANCE)
+    distant = np.flatnonzero(np.isin(terms.kind, (DISTANCE, SEGMENTS)))
     norms[distant] = [
         violation_of_miss(terms.axis[m, 1], terms.axis[m, 2], norms[m]) for m in distant
     ]
-    plain = np.isin(terms.kind, (POSITION, LOG, DISTANCE, LEVEL))
+    plain = np.isin(terms.kind, (POSITION, LOG, DISTANCE, LEVEL, SEGMENTS))
     return np.where(plain, norms, 2.0 * np.arcsin(np.minimum(0.5 * norms, 1.0)))

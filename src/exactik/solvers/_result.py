@@ -15,7 +15,7 @@ from exactik._renamed import warn_renamed
 from exactik.problem import Problem
 from exactik.solvers._certificate import CONVERGED_GRADIENT, Certificate, make_certificate
 from exactik.solvers._descend import History
-from exactik.solvers._goal_errors import compute_goal_errors
+from exactik.solvers._goal_errors import compute_goal_errors, find_contacts
 from exactik.solvers._uncertainty import Covariance, compute_covariance, compute_sensitivity
 from exactik.solvers._verdict import Verdict, make_verdict
 from exactik.typing import Array
@@ -81,6 +81,11 @@ class Result:
         warn_renamed("Result.misses", ".goal_errors")
         return np.array(list(self.goal_errors.values()))
 
+    @cached_property
+    def contacts(self) -> dict[tuple[str, str], float]:
+        """Bodies that `Collisions` would have farther apart, and by how much [m], worst first."""
+        return find_contacts(self.problem, self.q.copy())
+
     @property
     def errors_in_words(self) -> dict[str, str]:
         """The same in units to read: "0.63 mm", "1.2°"."""
@@ -92,6 +97,11 @@ class Result:
         """Whether every goal is within its tolerance."""
         errors = self.goal_errors
         return all(errors[p.name] <= p.tolerance for p in self.problem.packed.error_parts)
+
+    @cached_property
+    def solved_problem(self) -> Problem:
+        """The problem that q is to be a minimum of: with closed loops, if the figure has any."""
+        return self.problem
 
     @property
     def solutions(self) -> tuple[Result, ...]:
@@ -134,7 +144,7 @@ class Result:
     @cached_property
     def certificate(self) -> Certificate:
         """Proof of what kind of place q is."""
-        return make_certificate(self.problem, self.q)
+        return make_certificate(self.solved_problem, self.q)
 
     def covariance(self, sigma: float) -> Covariance:
         """Return how far noise in the target positions moves the dofs.

@@ -100,7 +100,7 @@ def _invert_hessian(result: Result) -> tuple[Array, Array]:
 
     Dofs are scaled to unit curvature first, so that metres and radians compare.
     """
-    problem, nv = result.problem, result.problem.skeleton.nv
+    problem, nv = result.solved_problem, result.problem.skeleton.nv
     place = View(problem).at(result.q)
     free = np.flatnonzero(~find_active_dofs(problem, place))
     # A solve that rests although it has a slope has a cost that is next to nothing. Residuals would

@@ -10,6 +10,8 @@ The first of these that is true:
     stationary       at rest, but whether it is a minimum is not proven (`Certificate.decided`)
     at-limits        a minimum, and dofs are pushed against their limits
     local-minimum    none of these; another start may do better
+
+Of a figure with closed loops (`loops`) a pose that misses one is neither: it is loop-open.
 """
 
 from __future__ import annotations
@@ -38,10 +40,12 @@ STATUSES = (
     "stalled",
     "iteration-limit",
     "time-limit",
+    "loop-open",
 )
 
 MIN_NAMED_PUSH = 1e-3  # relative gradient above which a limit is worth naming
-MAX_NAMED_LIMITS = 2
+MIN_NAMED_DEPTH = 0.1  # of the deepest contact: the same of contacts
+MAX_NAMED_LIMITS = 2  # and contacts
 MIN_SEARCH = 3  # descents that are worth mentioning: one start and a detour are no search
 
 SUSPECT_REACHES = 30.0
@@ -82,14 +86,14 @@ def make_verdict(result: Result) -> Verdict:
             "stationary",
             f"converged, {short}, but whether to a minimum or a saddle is not certain{searched}",
         )
-    limits = describe_limits(result)
+    limits, held = describe_limits(result), _describe_contacts(result)
     if limits != "":
-        return Verdict(
-            "at-limits", f"converged, but {short}: {limits}, which stops it here{searched}"
-        )
+        stop = f"{limits}, and it is {held}, which" if held != "" else f"{limits}, which"
+        return Verdict("at-limits", f"converged, but {short}: {stop} stops it here{searched}")
     if result.certificate.size == 0:
         searched = ", because no dof is free to move"
-    return Verdict("local-minimum", f"converged to a local minimum, {short}{searched}")
+    held = f": {held}" if held != "" else ""
+    return Verdict("local-minimum", f"converged to a local minimum, {short}{held}{searched}")
 
 
 def _describe_search(result: Result) -> str:
@@ -101,10 +105,11 @@ def _describe_search(result: Result) -> str:
 
 def _may_be_saddle(result: Result) -> bool:
     """Whether eigenvalues must be looked at: a factorisation costs a tenth of them."""
-    place = View(result.problem).at(result.q)
-    free = ~find_active_dofs(result.problem, place)
-    H = result.problem.hessian(result.q)[np.ix_(free, free)]
-    slack = compute_flat_curvature(result.problem, place)
+    problem = result.solved_problem
+    place = View(problem).at(result.q)
+    free = ~find_active_dofs(problem, place)
+    H = problem.hessian(result.q)[np.ix_(free, free)]
+    slack = compute_flat_curvature(problem, place)
     try:
         np.linalg.cholesky(H + slack * np.eye(len(H)))
     except np.linalg.LinAlgError:
@@ -118,12 +123,21 @@ def _describe_worst_goal(result: Result) -> tuple[str, str]:
     if len(parts) == 0:
         return "", ""
     errors = result.goal_errors
-    part = parts[int(np.argmax([errors[part.name] / part.tolerance for part in parts]))]
+    part = _find_worst_part(result)
     error = errors[part.name]
     if result.reached:
         allowed = part.describe(part.tolerance)
         return f"; worst {part.name}, {part.describe(error)} of {allowed}", ""
+    if len(part.contacts) > 0:
+        a, b = next(pair for pair in result.contacts if pair in part.contacts)
+        return a, f"is {part.describe(error)} nearer to {b} than it may be"
     return part.name, f"is {part.describe(error)} {'short' if part.unit == 'm' else 'off'}"
+
+
+def _find_worst_part(result: Result) -> GoalPart:
+    errors = result.goal_errors
+    parts = result.problem.packed.error_parts
+    return parts[int(np.argmax([errors[part.name] / part.tolerance for part in parts]))]
 
 
 def _judge_unfinished(result: Result, short: str) -> Verdict:
@@ -198,9 +212,23 @@ def _holds(rows: slice, part: GoalPart) -> bool:
     return rows.start <= part.rows.start and part.rows.stop <= rows.stop
 
 
+def _describe_contacts(result: Result) -> str:
+    """Return what bodies push against that hold back other goals, worst first, or nothing."""
+    if len(_find_worst_part(result).contacts) > 0:
+        return ""  # that is what is missed
+    worst = max(result.contacts.values(), default=0.0)
+    pairs = [pair for pair, depth in result.contacts.items() if depth > MIN_NAMED_DEPTH * worst]
+    if len(pairs) == 0:
+        return ""
+    text = "held by " + ", ".join(f"{a} against {b}" for a, b in pairs[:MAX_NAMED_LIMITS])
+    more = len(pairs) - MAX_NAMED_LIMITS
+    return text + (f" and {more} more" if more > 0 else "")
+
+
 def describe_limits(result: Result) -> str:
     """Return which limits are pushed against, hardest first, or nothing."""
-    problem, place = result.problem, View(result.problem).at(result.q)
+    problem = result.solved_problem
+    place = View(problem).at(result.q)
     relative = np.abs(place.gradient) / np.maximum(place.scale, 1e-150)
     push = np.where(place.active & ~problem.locked, relative, 0.0)
     order = [i for i in np.argsort(-push) if push[i] > MIN_NAMED_PUSH]

@@ -2,7 +2,7 @@
 
 POSITION    |r|
 LOG         |r|, the angle
-DISTANCE, LEVEL   by how much it is violated
+DISTANCE, LEVEL, SEGMENTS   by how much it is violated
 DIRECTION   the angle between the two unit vectors, 2 asin(|r|/2); so for AIM
 """
 
@@ -12,15 +12,9 @@ import math
 
 from exactik.compile import jit, jit_forceinline
 from exactik.kernels.calculus.workspace import update_kinematics_noinline
+from exactik.kernels.goals.distances import split_normal, violation_of_miss
 from exactik.kernels.goals.pairs import write_term_residual
-from exactik.kernels.goals.terms import (
-    DISTANCE,
-    LEVEL,
-    LOG,
-    POSITION,
-    split_normal,
-    violation_of_miss,
-)
+from exactik.kernels.goals.terms import DISTANCE, LEVEL, LOG, POSITION, SEGMENTS
 
 
 @jit_forceinline
@@ -30,7 +24,7 @@ def compute_term_error(terms, m, r):
     for i in range(3):
         norm += r[i] * r[i] if terms.weight[m, i, i] > 0.0 else 0.0
     norm = math.sqrt(norm)
-    if kind == DISTANCE:
+    if kind == DISTANCE or kind == SEGMENTS:
         return violation_of_miss(terms.axis[m, 1], terms.axis[m, 2], norm)
     if kind == LEVEL:
         _, _, _, band = split_normal(terms, m)

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.compile import jit, jit_forceinline
+from exactik.kernels.goals.distances import level_derivatives, local_level
 from exactik.kernels.goals.sums import (
     EXACT,
     GRADIENT,
@@ -26,7 +27,7 @@ from exactik.kernels.goals.sums import (
     add_inertia,
     add_wrench,
 )
-from exactik.kernels.goals.terms import LEVEL, level_derivatives, local_level
+from exactik.kernels.goals.terms import LEVEL
 from exactik.kernels.tree.packed import NONE
 from exactik.spatial import cross
 from exactik.typing import Array, IndexArray

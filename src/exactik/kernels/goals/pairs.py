@@ -30,6 +30,7 @@ from exactik.kernels.goals.terms import (
     DISTANCE,
     LOG,
     POSITION,
+    SEGMENTS,
     Terms,
     local_residual,
 )
@@ -57,6 +58,8 @@ def place_in_world(terms, m, work):
             target[m, i] += p[B, i]
         for j in range(3):
             Q[m, i, j] = R[B, i, j]
+            if kind == SEGMENTS:  # its row is a number: it has no axes
+                Q[m, i, j] = 1.0 if i == j else 0.0
     if kind == LOG or kind == POSITION:
         for i in range(3):
             for j in range(3):
@@ -67,6 +70,11 @@ def place_in_world(terms, m, work):
                 )
                 if kind == POSITION:
                     Q[m, i, j] = rotation[m, i, j]
+    if kind == SEGMENTS:
+        x, y, z = terms.rotation[m, 1, 0], terms.rotation[m, 1, 1], terms.rotation[m, 1, 2]
+        for i in range(3):
+            rotation[m, 0, i] = terms.rotation[m, 0, i]
+            rotation[m, 1, i] = R[B, i, 0] * x + R[B, i, 1] * y + R[B, i, 2] * z
     turn_weight(terms.weight, Q, m, weight)
     return Terms(
         kind=terms.kind,
@@ -102,17 +110,24 @@ def turn_weight(own, Q, m, weight):
 
 @jit
 def is_kept(terms, m, work):
-    """Whether term m is a bound on a distance that holds, so that it costs nothing."""
-    side = terms.axis[m, 1]
-    if terms.kind[m] != DISTANCE or side == 0.0:
+    """Whether term m is a bound on a distance that holds, so that it costs nothing.
+
+    Of segments this tells by the distance of their middles: those that may be nearer are looked at.
+    """
+    kind, side, half = terms.kind[m], terms.axis[m, 1], 0.0
+    if (kind != DISTANCE and kind != SEGMENTS) or side == 0.0:
         return False
-    A, B, square = np.int64(terms.frame[m]), np.int64(terms.other[m]), 0.0
+    A, B, square, bound = np.int64(terms.frame[m]), np.int64(terms.other[m]), 0.0, terms.axis[m, 0]
+    if kind == SEGMENTS:
+        half, bound = 0.5, bound + terms.rotation[m, 2, 0]
     for i in range(3):
         arm = work.p[B, i] - work.p[A, i]
         for c in range(3):
-            arm += work.R[B, i, c] * terms.target[m, c] - work.R[A, i, c] * terms.point[m, c]
+            there = terms.target[m, c] + half * terms.rotation[m, 1, c]
+            arm += work.R[B, i, c] * there
+            arm -= work.R[A, i, c] * (terms.point[m, c] + half * terms.rotation[m, 0, c])
         square += arm * arm
-    beyond = square - terms.axis[m, 0] * terms.axis[m, 0]
+    beyond = square - bound * bound
     return beyond >= 0.0 if side > 0.0 else beyond <= 0.0
 
 

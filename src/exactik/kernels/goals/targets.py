@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from exactik.compile import jit
 from exactik.kernels.goals.clouds import reduce_to_clouds
+from exactik.kernels.goals.terms import LOG
 from exactik.typing import Array
 
 
@@ -14,7 +15,7 @@ class Targets(NamedTuple):
 
     origin: Array  #   (B, 3) what places are relative to [m, world]
     target: Array  #   (B, n, 3) as in `Terms`
-    rotation: Array  # (B, n, 3, 3)
+    rotation: Array  # (B, n, 3, 3) of LOG; those of others do not change
 
 
 @jit
@@ -25,6 +26,7 @@ def retarget(goals, targets, b):
     for m in range(goals.terms.kind.shape[0]):
         for i in range(3):
             goals.terms.target[m, i] = targets.target[b, m, i]
-            for j in range(3):
-                goals.terms.rotation[m, i, j] = targets.rotation[b, m, i, j]
+            if goals.terms.kind[m] == LOG:
+                for j in range(3):
+                    goals.terms.rotation[m, i, j] = targets.rotation[b, m, i, j]
     reduce_to_clouds(goals.terms, goals.cloud_of_frame, goals.clouds)

@@ -6,6 +6,7 @@ import numpy as np
 
 from exactik.goals import (
     AimGoal,
+    Collisions,
     DirectionGoal,
     DistanceGoal,
     Goal,
@@ -18,10 +19,11 @@ from exactik.goals import (
 from exactik.lab.check._random_weights import draw_direction, draw_weight
 from exactik.lab.check.oracle import forward
 from exactik.model import Skeleton
+from exactik.model.shapes import Capsule, HalfSpace, Sphere
 from exactik.spatial import exp_rotation
 from exactik.typing import Array
 
-KINDS = 9
+KINDS = 10
 MAX_ANGLE = 2.6  # [rad] between a bone and its target
 
 
@@ -65,6 +67,8 @@ def _draw_goal(rng: np.random.Generator, skeleton: Skeleton, q: Array, style: st
         weight = draw_weight(rng, style, 6, short=2)
         return PoseGoal(bone, transform, point, relative_to=other, weight=weight)
     weight = float(rng.uniform(0.1, 3.0))
+    if kind == 9:
+        return _draw_collisions(rng, skeleton, (bone, other), weight)
     if kind == 6:
         return PlaneGoal(bone, target, axis, point, relative_to=any_body, weight=weight)
     if kind == 7:
@@ -91,5 +95,28 @@ def _draw_goal(rng: np.random.Generator, skeleton: Skeleton, q: Array, style: st
         at_most=most,
         points=(point, target),
         band=band,
+        weight=weight,
+    )
+
+
+def _draw_collisions(
+    rng: np.random.Generator, skeleton: Skeleton, bones: tuple[str, str], weight: float
+) -> Collisions:
+    """Return a goal that keeps two bones apart, and the first from obstacles."""
+    ends = rng.normal(scale=0.7, size=(4, 2, 3))
+    radii = rng.uniform(0.1, 0.5, size=4)
+    other = Sphere(bones[1], ends[1, 0], radii[1])
+    if rng.random() < 0.7:
+        other = Capsule(bones[1], ends[1, 0], ends[1, 1], radii[1])
+    figure = skeleton.with_shapes([Capsule(bones[0], ends[0, 0], ends[0, 1], radii[0]), other])
+    return Collisions(
+        figure,
+        [bones],
+        margin=float(rng.uniform(0.0, 3.0)),
+        obstacles=(
+            Capsule(None, ends[2, 0], ends[2, 1], radii[2]),
+            HalfSpace(None, ends[3, 0], ends[3, 1]),
+        ),
+        band=float(rng.uniform(0.05, 0.5)),
         weight=weight,
     )

@@ -1,6 +1,7 @@
 """Shapes that stand for bodies where they must not touch: read from files, or fitted."""
 
 from exactik.model.shapes._fit import fit_capsule, fit_shapes
+from exactik.model.shapes._gaps import find_segment_distances
 from exactik.model.shapes._shape import (
     Capsule,
     CollisionShape,
@@ -20,6 +21,7 @@ __all__ = [
     "LazyShapes",
     "Shapes",
     "Sphere",
+    "find_segment_distances",
     "fit_capsule",
     "fit_shapes",
     "split_box",

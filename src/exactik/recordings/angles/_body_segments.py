@@ -20,13 +20,7 @@ from types import MappingProxyType
 import numpy as np
 
 from exactik._text import join_names
-from exactik.anatomy import (
-    Anatomy,
-    BodyPart,
-    describe_body,
-    find_left_direction,
-    find_up_direction,
-)
+from exactik.anatomy import Anatomy, BodyPart, describe_body, find_left_direction, find_up_direction
 from exactik.errors import ModelError, UnknownNameError, UsageError
 from exactik.model import Skeleton
 from exactik.typing import Array

@@ -13,10 +13,7 @@ from exactik.kernels.cuda import GPU_RULES, choose_gpu
 from exactik.kernels.descent.options import RULE
 from exactik.kernels.descent.results import FRAME_RESULT_SIZE, RESULT_COST
 from exactik.kernels.recording.sequence import solve_sequence
-from exactik.kernels.tree.equivalent_coordinates import (
-    to_nearest_equivalent,
-    unwrap_coordinates,
-)
+from exactik.kernels.tree.equivalent_coordinates import to_nearest_equivalent, unwrap_coordinates
 from exactik.model import Skeleton
 from exactik.recordings.tracking._options import TrackingOptions
 from exactik.recordings.tracking._problem import TrackingProblem

@@ -41,11 +41,7 @@ from exactik.recordings.tracking._job import (
     TrackOptions,
     begin_tracking,
 )
-from exactik.recordings.tracking._problem import (
-    TrackingProblem,
-    join_problems,
-    split_into_chunks,
-)
+from exactik.recordings.tracking._problem import TrackingProblem, join_problems, split_into_chunks
 from exactik.recordings.tracking._result import Track
 from exactik.recordings.tracking.preparation import repair_outliers
 from exactik.recordings.tracking.smoothing import smooth_path

@@ -24,10 +24,6 @@ from exactik.retargeting.body._limbs import (
     is_robot,
     measure_hinges,
 )
-from exactik.retargeting.body._mirror import (
-    UnmirroredLimit,
-    find_unmirrored_limits,
-    mirror_limits,
-)
+from exactik.retargeting.body._mirror import UnmirroredLimit, find_unmirrored_limits, mirror_limits
 from exactik.retargeting.body._rest_ends import RestEnds, find_rest_ends, leave_out
 from exactik.retargeting.body._rest_measure import make_body_figure

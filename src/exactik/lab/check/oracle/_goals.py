@@ -11,6 +11,7 @@ from exactik.errors import GoalError, ShapeError
 from exactik.goals import (
     AimGoal,
     CenterOfMassGoal,
+    Collisions,
     DirectionGoal,
     DistanceGoal,
     FrameGoal,
@@ -24,6 +25,7 @@ from exactik.goals import (
     PostureGoal,
     SoftLimitGoal,
 )
+from exactik.lab.check.oracle._collisions import compute_collision_rows
 from exactik.lab.check.oracle._stencil import differentiate
 from exactik.lab.check.oracle.jet import Jet, concatenate, constant, dot, sqrt, transform
 from exactik.lab.check.oracle.kinematics import (
@@ -55,6 +57,8 @@ def residual(
     """
     if isinstance(goal, CenterOfMassGoal):
         return _compute_balance_rows(goal, skeleton, frames)
+    if isinstance(goal, Collisions):
+        return compute_collision_rows(goal, frames)
     if isinstance(goal, DistanceGoal):
         return _compute_distance_rows(goal, frames)
     if getattr(goal, "relative_to", None) is not None or isinstance(goal, PlaneGoal | LineGoal):

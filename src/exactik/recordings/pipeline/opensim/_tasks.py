@@ -22,12 +22,7 @@ from exactik.io.tables import compute_column, list_coordinate_columns, write_sto
 from exactik.model import Skeleton
 from exactik.model.functions import CubicSpline
 from exactik.model.motion import Markers, Motion
-from exactik.recordings.tracking import (
-    DEFAULT_OPTIONS,
-    CoordinateReference,
-    Track,
-    track,
-)
+from exactik.recordings.tracking import DEFAULT_OPTIONS, CoordinateReference, Track, track
 from exactik.typing import Array
 
 SETUP_TOLERANCE = 1e-6
