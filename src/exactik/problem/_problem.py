@@ -262,9 +262,13 @@ class Problem:
         return retargeted
 
     def opened_with(self, goals: Iterable[Goal]) -> Problem:
-        """Return the same problem without the figure's loops, with further goals."""
-        _, (_, arguments) = self.__reduce__()
-        return _rebuild(self.skeleton.opened, {**arguments, "goals": (*arguments["goals"], *goals)})
+        """Return the same problem without the figure's loops, with further goals behind its own.
+
+        Targets are those of the problem that `with_targets` began with.
+        """
+        own = list(self._named_goals.values())
+        own = own[:-1] if self.limits == "soft" else own
+        return _rebuild(self.skeleton.opened, {**self._arguments, "goals": (*own, *goals)})
 
     # --- for solvers
 

@@ -31,6 +31,7 @@ from exactik.solvers import Auto, CompiledMethod, Method, require_count, resolve
 Progress = Callable[[int, int], object]
 PROGRESS_SHARES = {"first pass": 0.15, "branches": 0.7, "smoothing": 0.15}
 """Of the time, roughly; only for the progress that is shown."""
+LOOP_SHARE = 0.8  # likewise, of a figure with closed loops
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,8 +153,11 @@ class TrackManyOptions(TrackOptions):
 class ProgressMeter:
     """Adds up what the stages report, from any thread, to a number of frames done."""
 
-    def __init__(self, total: int, progress: Progress | None):
+    def __init__(self, total: int, progress: Progress | None, has_loops: bool):
         self.total, self.progress, self.done = total, progress, 0.0
+        others = 1.0 - LOOP_SHARE if has_loops else 1.0
+        self.shares = {stage: others * share for stage, share in PROGRESS_SHARES.items()}
+        self.shares["loops"] = 1.0 - others
         self.lock = threading.Lock()
 
     def make_reporter(self, stage: str) -> Callable[[float], None]:
@@ -162,7 +166,7 @@ class ProgressMeter:
         def report_frames(frames: float) -> None:
             if self.progress is not None:
                 with self.lock:
-                    self.done += PROGRESS_SHARES[stage] * frames
+                    self.done += self.shares[stage] * frames
                     self.progress(min(int(self.done), self.total), self.total)
 
         return report_frames
@@ -255,7 +259,7 @@ def begin_tracking(
         run=run,
         method=method,
         settings=settings,
-        meter=ProgressMeter(len(problem), progress),
+        meter=ProgressMeter(len(problem), progress, len(skeleton.loops) > 0),
         begin=begin,
     )
 

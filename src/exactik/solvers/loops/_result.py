@@ -9,7 +9,7 @@ from exactik.model import name_loops
 from exactik.problem import Problem
 from exactik.solvers._result import Result
 from exactik.solvers._verdict import Verdict, describe_limits, make_verdict
-from exactik.solvers.loops._goals import find_heaviest_weight, make_all_loop_goals
+from exactik.solvers.loops._goals import PulledProblem, find_heaviest_weight
 from exactik.typing import Array
 
 CERTIFIED_STIFFNESS = 1e5
@@ -46,7 +46,7 @@ class ClosedResult(Result):
         pose = self.problem.skeleton.forward(self.q)
         loops = name_loops(self.problem.skeleton.loops)
         shifts = {n: self.forces[n] / stiffness - loop.find_gap(pose) for n, loop in loops.items()}
-        return self.problem.opened_with(make_all_loop_goals(loops, stiffness, shifts))
+        return PulledProblem(self.problem).make(stiffness, shifts)
 
     @property
     def closed(self) -> bool:

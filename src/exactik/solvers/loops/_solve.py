@@ -24,7 +24,7 @@ from exactik.model import name_loops
 from exactik.problem import Problem
 from exactik.solvers._method import Method
 from exactik.solvers._result import Result
-from exactik.solvers.loops._goals import LOOSE, find_heaviest_weight, make_all_loop_goals
+from exactik.solvers.loops._goals import LOOSE, PulledProblem, find_heaviest_weight
 from exactik.solvers.loops._result import ClosedResult
 from exactik.solvers.methods import Auto
 from exactik.typing import Array
@@ -61,13 +61,14 @@ def solve_closed(
     stiffness = FIRST_STIFFNESS * find_heaviest_weight(problem)
     most = MAX_STIFFNESS / FIRST_STIFFNESS * stiffness
     shifts = {name: np.zeros(loop.size) for name, loop in loops.items()}
-    exact, q = _make_exact(method), q0
+    pulled, exact, q = PulledProblem(problem), _make_exact(method), q0
     before, stuck, rounds, found = np.inf, 0, 0, list[Result]()
     while True:
         rounds += 1
-        pulls = make_all_loop_goals(loops, stiffness, shifts)
         left_s = _find_time_left(method, begin)
-        inner = solve_open(problem.opened_with(pulls), replace(exact, **left_s), q.copy(), starts)
+        inner = solve_open(
+            pulled.make(stiffness, shifts), replace(exact, **left_s), q.copy(), starts
+        )
         found.append(inner)
         exact, q, starts = _go_on(exact), inner.q, 1
         pose = problem.skeleton.forward(q)
