@@ -17,7 +17,7 @@ from exactik.solvers._certificate import CONVERGED_GRADIENT, Certificate, make_c
 from exactik.solvers._descend import History
 from exactik.solvers._goal_errors import compute_goal_errors, find_contacts
 from exactik.solvers._uncertainty import Covariance, compute_covariance, compute_sensitivity
-from exactik.solvers._verdict import Verdict, make_verdict
+from exactik.solvers._verdict import Verdict, find_pushed_limits, make_verdict
 from exactik.typing import Array
 
 
@@ -126,6 +126,11 @@ class Result:
             for name, low, high in zip(names, below, above, strict=True)
             if low or high
         }
+
+    @property
+    def pushed_limits(self) -> tuple[str, ...]:
+        """Dofs that are pushed against their limits, hardest first."""
+        return find_pushed_limits(self)
 
     @cached_property
     def _verdict(self) -> Verdict:

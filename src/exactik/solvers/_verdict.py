@@ -225,17 +225,21 @@ def _describe_contacts(result: Result) -> str:
     return text + (f" and {more} more" if more > 0 else "")
 
 
-def describe_limits(result: Result) -> str:
-    """Return which limits are pushed against, hardest first, or nothing."""
+def find_pushed_limits(result: Result) -> tuple[str, ...]:
+    """Return the dofs that are pushed against their limits, hardest first."""
     problem = result.solved_problem
     place = View(problem).at(result.q)
     relative = np.abs(place.gradient) / np.maximum(place.scale, 1e-150)
     push = np.where(place.active & ~problem.locked, relative, 0.0)
     order = [i for i in np.argsort(-push) if push[i] > MIN_NAMED_PUSH]
-    if len(order) == 0:
+    return tuple(problem.skeleton.dof_names[i] for i in order)
+
+
+def describe_limits(result: Result) -> str:
+    """Return which limits are pushed against, hardest first, or nothing."""
+    named, sides = find_pushed_limits(result), result.active_limits
+    if len(named) == 0:
         return ""
-    sides = result.active_limits
-    named = [problem.skeleton.dof_names[i] for i in order]
     text = ", ".join(f"{name} is at its {sides[name]} limit" for name in named[:MAX_NAMED_LIMITS])
     more = len(named) - MAX_NAMED_LIMITS
     return text + (f" and so are {more} more dofs at theirs" if more > 0 else "")

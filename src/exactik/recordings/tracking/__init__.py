@@ -21,6 +21,7 @@ from exactik.recordings.tracking._continuity import (
 )
 from exactik.recordings.tracking._error_bars import (
     GRAVITY,
+    FigureErrors,
     Quality,
     QualityArray,
     are_minima,
@@ -110,6 +111,7 @@ __all__ = [
     "WARM_START",
     "AssessmentOptions",
     "CoordinateReference",
+    "FigureErrors",
     "FramePoses",
     "FramePostures",
     "FrameSolutions",

@@ -89,9 +89,13 @@ class InteractiveGoals:
         limits: bool = True,
         lock: Iterable[str] = (),
         strength: Mapping[str, float] | None = None,
+        others: Iterable[Goal] = (),
     ):
-        """Pack the goals of at least one handle; `rest` (nq,) is where the drag began."""
-        goals = make_handle_goals(skeleton, handles, dragged)
+        """Pack the goals of at least one handle, and others whose targets do not change.
+
+        `rest` (nq,) is where the drag began.
+        """
+        goals = [*make_handle_goals(skeleton, handles, dragged), *others]
         strengths = compute_strengths(skeleton, strength or {})
         damping = DAMPING_WEIGHT * compute_posture_weights(skeleton) / strengths**2
         goals.append(PostureGoal(rest, weight=damping, name="last pose"))
