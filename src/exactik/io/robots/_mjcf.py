@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 
 from exactik.errors import FileError
-from exactik.io._element import Element
+from exactik.io._xml import Element
 from exactik.io.robots._mjcf_bodies import BodyJoint, BoneNames, MjcfBody, MjcfModel
 from exactik.io.robots._mjcf_equality import add_equalities
 from exactik.io.robots._mjcf_masses import find_masses

@@ -19,8 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik.io._element import Element
-from exactik.io._xml import MAX_ELEMENTS, read_xml
+from exactik.io._xml import MAX_ELEMENTS, Element, read_xml
 from exactik.spatial import axis_rotation, exp_rotation, matrix_from_wxyz
 from exactik.typing import Array
 

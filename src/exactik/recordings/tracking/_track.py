@@ -34,15 +34,16 @@ from exactik.recordings.tracking._gaps import (
     make_postures,
     solve_gap_frames,
 )
-from exactik.recordings.tracking._job import TrackingJob, begin_tracking
-from exactik.recordings.tracking._loops import close_loops
-from exactik.recordings.tracking._problem import (
-    TrackingProblem,
-    join_problems,
-    split_into_chunks,
+from exactik.recordings.tracking._job import (
+    Progress,
+    TrackingJob,
+    TrackManyOptions,
+    TrackOptions,
+    begin_tracking,
 )
+from exactik.recordings.tracking._loops import close_loops
+from exactik.recordings.tracking._problem import TrackingProblem, join_problems, split_into_chunks
 from exactik.recordings.tracking._result import Track
-from exactik.recordings.tracking._track_options import Progress, TrackManyOptions, TrackOptions
 from exactik.recordings.tracking.preparation import repair_outliers
 from exactik.recordings.tracking.smoothing import smooth_path
 from exactik.solvers import ENDED_WORDS, count_iterations, require_count
