@@ -264,10 +264,7 @@ def test_error_bars_are_said_and_painted(take: ik.Track):
         describe_least_certain(figure.bone_names, deviation)
         == "head ±2.1°; markers do not tell l_hand"
     )
-    assert (
-        describe_least_certain(names, 1e3 * deviation)
-        == "markers do not tell head, l_hand"
-    )
+    assert describe_least_certain(names, 1e3 * deviation) == "markers do not tell head, l_hand"
     brightness = colour_uncertainty(np.radians([0.1, 0.3, 2.0, 15.0, 90.0])).astype(int).sum(axis=1)
     assert brightness[0] == brightness[1] < brightness[2] < brightness[3] == brightness[4]
     with MotionViewer(take) as shown:
