@@ -11,6 +11,8 @@ import pytest
 
 import exactik as ik
 from exactik.errors import UnknownNameError, UsageError
+from exactik.goals import Collisions
+from exactik.problem import Problem
 from exactik.studio.viewer import PoseViewer, PosingSession, compute_balance
 from exactik.studio.viewer.page.camera import VIEWS, Framing, WindowSize
 from exactik.studio.viewer.posing import REACHED, PoseWords
@@ -108,6 +110,26 @@ def test_a_foot_that_is_lifted_supports_nothing():
     octopus = PosingSession(ik.octopus())
     with pytest.raises(UsageError, match="masses"):
         octopus.keep_balance()
+
+
+# --- bodies
+
+
+def test_a_hand_does_not_go_into_the_chest():
+    figure, words = ik.human(), PoseWords(ik.human())
+    crossing = Problem(figure, [Collisions(figure)])
+    costs, said = {}, ""
+    for apart in (False, True):
+        session = PosingSession(figure)
+        session.keep_apart(apart)
+        session.pin("pelvis")
+        drag_slowly(session, "r_hand", np.array([0.02, 0.0, 1.3]))
+        costs[apart] = crossing.cost(session.q)
+        verdict = session.verdict()
+        assert verdict is not None
+        said = words.describe_result(verdict)
+    assert costs[True] < 0.02 * costs[False]
+    assert said.startswith("Right hand") and " against " in said
 
 
 # --- knees
@@ -215,7 +237,7 @@ def test_the_desk_is_kept_and_restored(tmp_path: Path):
         panel.keys.post(lambda _: viewer.autosave.restore())  # type: ignore[union-attr]
         assert wait_for(lambda: len(panel.keys.keys) == 1)
         assert np.allclose(session.q, made) and session.handles["l_hand"].pinned
-        assert session.state.balanced and len(session.state.joins) == 1
+        assert session.state.balanced and not session.state.apart and len(session.state.joins) == 1
     file.write_text(file.read_text().replace('"q"', '"p"'), encoding="utf-8")
     for other in tmp_path.iterdir():
         if other != file:

@@ -126,7 +126,8 @@ def _describe(session: PosingSession) -> dict[str, Any]:
     state = session.state
     pins = {name: [h.pinned, h.oriented] for name, h in state.handles.items() if h.kind != "grab"}
     joins = [[join.first, join.second] for join in state.joins]
-    return {"q": state.q.tolist(), "pins": pins, "joins": joins, "balanced": state.balanced}
+    kept = {"balanced": state.balanced, "apart": state.apart}
+    return {"q": state.q.tolist(), "pins": pins, "joins": joins, **kept}
 
 
 def _lay_out(session: PosingSession, path: Path) -> None:
@@ -143,5 +144,6 @@ def _lay_out(session: PosingSession, path: Path) -> None:
             session.join(first, second)
         if desk["balanced"]:
             session.keep_balance()
+        session.keep_apart(bool(desk["apart"]))
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(path, f"its pose cannot be read: {error}") from None

@@ -39,6 +39,7 @@ class PosingState:
         solver: name of the method.
         joins: handles that stay as they are to each other.
         balanced: whether the centre of mass stays above what stands on the floor.
+        apart: whether bodies do not cross each other.
     """
 
     q: Array
@@ -49,6 +50,7 @@ class PosingState:
     solver: str = "auto"
     joins: tuple[Join, ...] = ()
     balanced: bool = False
+    apart: bool = False
 
     def __post_init__(self) -> None:
         """Keep read-only copies."""
@@ -163,6 +165,11 @@ class EditableFigure:
         with self._lock:
             self._set(None, balanced=bool(keep))
             self._find_support()
+
+    def keep_apart(self, keep: bool = True) -> None:
+        """Keep bodies from crossing each other, see `exactik.goals.Collisions`, or stop to."""
+        with self._lock:
+            self._set(None, apart=bool(keep))
 
     def weigh(self, name: str, weight: float) -> None:
         """Set how much a handle counts beside others, 1 by default."""

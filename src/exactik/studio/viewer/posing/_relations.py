@@ -1,4 +1,4 @@
-"""What holds besides handles while a figure is posed: joined handles, and its balance."""
+"""What holds besides handles while a figure is posed: joined handles, its balance, its bodies."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.goals import CenterOfMassGoal, Goal, OrientationGoal, PositionGoal
+from exactik.goals import CenterOfMassGoal, Collisions, Goal, OrientationGoal, PositionGoal
 from exactik.model import Pose, Skeleton
 from exactik.studio.viewer._balance import find_contacts, find_convex_hull
 from exactik.studio.viewer._posture_weights import compute_lever
 from exactik.studio.viewer.posing._handles import Handle
 from exactik.typing import Array
 
-BALANCE = "balance"  # name of its goal
+BALANCE, BODIES = "balance", "bodies"  # names of goals
 JOINED_WEIGHT, BALANCE_WEIGHT = 100.0, 30.0  # beside the 1 of a dragged handle
 # The centre of mass stays inside the polygon of support, made so much smaller about its middle: on
 # its edge a figure only just stands.
@@ -107,3 +107,8 @@ def find_support(pose: Pose, floor: float, moving: Collection[str]) -> Array | N
 def make_balance_goal(support: Array) -> CenterOfMassGoal:
     """Return the goal that the centre of mass stays above a polygon [m], (n, 2)."""
     return CenterOfMassGoal(inside=support, weight=BALANCE_WEIGHT, name=BALANCE)
+
+
+def make_body_goal(skeleton: Skeleton) -> Collisions:
+    """Return the goal that the bodies of a figure do not cross."""
+    return Collisions(skeleton, name=BODIES)

@@ -34,7 +34,11 @@ from exactik.studio.viewer.posing._goals import (
     make_handle_goals,
 )
 from exactik.studio.viewer.posing._handles import Handle
-from exactik.studio.viewer.posing._relations import make_balance_goal, make_join_goals
+from exactik.studio.viewer.posing._relations import (
+    make_balance_goal,
+    make_body_goal,
+    make_join_goals,
+)
 from exactik.studio.viewer.posing._solver import InteractiveSolver, make_warm_method
 from exactik.typing import Array
 
@@ -338,7 +342,11 @@ class PosingSession(EditableFigure):
         """Return the goals of joined handles and of balance."""
         state = self._state
         goals = make_join_goals(self.skeleton, state.joins, state.handles)
-        return goals if self._support is None else [*goals, make_balance_goal(self._support)]
+        if self._support is not None:
+            goals.append(make_balance_goal(self._support))
+        if state.apart:
+            goals.append(make_body_goal(self.skeleton))
+        return goals
 
     def _get_solver(self, active: list[Handle]) -> InteractiveSolver:
         if self._solver is None:

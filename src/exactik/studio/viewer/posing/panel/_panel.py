@@ -113,7 +113,9 @@ class Panel:
         self._last_text = now
         skeleton = self.session.skeleton
         drawn = [n for n in limits.named(skeleton) if limits.bones[self._bone_of(n)] > 0]
-        told = self.words.describe_move(update.handle_errors, drawn, update.q)
+        handles = self.session.handles
+        errors = {handles[n].bone: e for n, e in update.handle_errors.items() if n in handles}
+        told = self.words.describe_move(errors, drawn, update.q)
         self.status.content = escape_markdown(told)
         self.advanced.convergence.draw()
         self.joints.show(limits)
@@ -226,6 +228,9 @@ class Panel:
             "show balance", False, hint="The centre of mass above what touches the floor."
         )
         self.balance_text = gui.add_markdown("", visible=False)
+        self.keep_apart = gui.add_checkbox(
+            "no self-collision", False, hint="Bodies do not cross each other."
+        )
         mirror = gui.add_button_group("left and right", ("mirror",), hint="M: they are exchanged.")
         self.in_place = gui.add_checkbox(
             "in place", False, hint="About the figure's own heading; else about its first place."
@@ -245,6 +250,9 @@ class Panel:
 
         on_value(self.balance_switch, show_balance)
         on_value(self.keep_balance, keep_balance, by_page=True)
+        on_value(
+            self.keep_apart, lambda on: self.worker.post(lambda s: s.keep_apart(on)), by_page=True
+        )
         on_press(mirror, lambda _: self.keys.post(mirror_pose))
         add_hotkey(gui, "Mirror pose", "M", lambda: self.keys.post(mirror_pose))
         on_value(
@@ -274,14 +282,19 @@ class Panel:
         """Show what undo and others may have changed."""
         state = self.session.state
         handle = state.handles.get(self.handles.selected)
-        shown = [(self.limits, state.limits), (self.keep_balance, state.balanced)]
+        shown = [
+            (self.limits, state.limits),
+            (self.keep_balance, state.balanced),
+            (self.keep_apart, state.apart),
+        ]
         if handle is not None:
             shown += [(self.pinned, handle.pinned), (self.oriented, handle.oriented)]
         for widget, value in shown:
             if widget.value != value:
                 widget.value = value
         name = self.words.name_bone
-        pairs = [f"{name(join.first)} and {name(join.second)}" for join in state.joins]
+        joins = [(state.handles[j.first], state.handles[j.second]) for j in state.joins]
+        pairs = [f"{name(first.bone)} and {name(second.bone)}" for first, second in joins]
         self.joined.content = escape_markdown(f"Held together: {', '.join(pairs)}.")
         self.joined.visible = len(pairs) > 0
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from exactik.errors import UsageError
+from exactik.goals import Goal, GoalPart
 from exactik.model import Skeleton
 from exactik.model.motion import Motion
 from exactik.recordings.angles import JointWords, compute_joint_angles, name_angle_for_people
@@ -29,7 +30,7 @@ class PoseWords:
         self.skeleton, self.joints = skeleton, JointWords(skeleton)
 
     def name_bone(self, bone: str) -> str:
-        """Return what a bone, or a handle of that name, is called."""
+        """Return what a bone is called."""
         return self.joints.bones.get(bone, bone)
 
     def describe_limits(self, dofs: Iterable[str], q: Array) -> str:
@@ -37,17 +38,24 @@ class PoseWords:
 
         For example "left ankle dorsiflexion: at its limit (−30°)".
         """
-        words = {self.joints.dofs[dof]: dof for dof in reversed(list(dofs))}  # the first of each
+        words = {self._name_dof(dof): dof for dof in reversed(list(dofs))}  # the first of each
         values = self._measure_angles(q) if len(words) > 0 else {}
-        texts = [
-            f"{word}: at its limit ({values.get(word) or self._format(dof, q)})"
-            for word, dof in list(reversed(words.items()))[:MAX_NAMED]
-        ]
+        texts = []
+        for word, dof in list(reversed(words.items()))[:MAX_NAMED]:
+            # An angle of several joints, as of the spine, says nothing about the limit of one.
+            shared = list(self.joints.dofs.values()).count(word) > 1
+            value = "" if shared else f" ({values.get(word) or self._format(dof, q)})"
+            texts.append(f"{word}: at its limit{value}")
         more = len(words) - MAX_NAMED
         return ", ".join(texts) + (f" and {more} more" if more > 0 else "")
 
     def describe_move(self, errors: Mapping[str, float], dofs: Iterable[str], q: Array) -> str:
-        """Return what is told while a figure moves: the worst handle, and limits."""
+        """Return what is told while a figure moves: the worst of some bones, and limits.
+
+        Args:
+            errors: bone → how far its handle is from its target [m].
+            dofs: that are at their limits in the pose q, (nq,).
+        """
         dofs = list(dofs)
         limits = f"{len(dofs)} at their limits"
         if len(dofs) <= MAX_NAMED:
@@ -62,19 +70,32 @@ class PoseWords:
         """Return whether all is where it should be; else how far off the worst is, and why."""
         if result.reached:
             return REACHED
-        parts, errors = result.problem.packed.error_parts, result.goal_errors
-        worst = max(parts, key=lambda part: errors[part.name] / part.tolerance)
-        name, _, kind = worst.name.partition(".rotation")
-        first, at, second = name.partition(" at ")
-        what = self.name_bone(first) + (f" to {self.name_bone(second)}" if at else "")
-        short = "off" if kind or worst.unit != "m" or at else "short"
-        error = errors[worst.name]
-        far = f"{1e3 * error:.0f} mm" if worst.unit == "m" else worst.describe(error)
+        problem, errors = result.problem, result.goal_errors
+        part = max(problem.packed.error_parts, key=lambda p: errors[p.name] / p.tolerance)
+        goal, error = _find_goal(result, part), errors[part.name]
+        far = f"{1e3 * error:.0f} mm" if part.unit == "m" else part.describe(error)
+        bone, other = getattr(goal, "bone", ""), getattr(goal, "relative_to", None)
+        what, short = self.name_bone(bone or goal.label), "short"
+        if other is not None:
+            what += f" to {self.name_bone(other)}"
+        if part.unit != "m" or other is not None or bone == "":
+            short = "off"
         text = f"{what[:1].upper()}{what[1:]} {far} {short}"
         if result.status == "out-of-reach":
             return f"{text}: out of reach."
+        limb = self.joints.limbs.get(bone, "")
+        for pair in result.contacts:  # the worst first; those of the trunk alone explain little
+            if limb in (self.joints.limbs[near] for near in pair):
+                one, against = map(self.name_bone, pair)
+                return f"{text}: {one} against {against}."
         limits = self.describe_limits(result.pushed_limits, result.q)
         return f"{text}. {limits[:1].upper()}{limits[1:]}." if limits else f"{text}."
+
+    def _name_dof(self, dof: str) -> str:
+        """Return what a dof moves; its joint alone where that angle has no name."""
+        bone, _, axis = dof.rpartition(".")
+        joint, word = self.joints.joints.get(bone, bone), self.joints.dofs[dof]
+        return joint if word == f"{joint} {axis}" else word
 
     def _measure_angles(self, q: Array) -> dict[str, str]:
         """Return joint angles in a pose by what they are called; none of what is no body."""
@@ -89,6 +110,15 @@ class PoseWords:
         i = self.skeleton.dof_names.index(dof)
         value = float(q[self.skeleton.plain_q[i]])
         return _degrees(np.degrees(value)) if self.skeleton.turns[i] else f"{value:.2f} m"
+
+
+def _find_goal(result: Result, part: GoalPart) -> Goal:
+    """Return the goal that a part of the residual is of."""
+    problem = result.problem
+    for rows, goal in zip(problem.rows.values(), problem.goals, strict=True):
+        if rows.start <= part.rows.start < rows.stop:
+            return goal
+    raise AssertionError(part.name)
 
 
 def _degrees(value: float) -> str:
