@@ -22,9 +22,9 @@ from exactik.typing import Array, IntArray
 MIN_MARKERS_TO_FIT = 3  # known, for a figure to be fitted to them: fewer leave it free to turn
 FIT_FRAMES = 60  # to fit and to look at: enough for every joint to have moved
 MAX_SPREAD = 0.03  # [m] on its bone, above which a marker is on none; skin moves by less
-# [m] that the next bone's spread is above the best's, and times it: where joints have not moved, all
-# bones are alike, and a ratio of small numbers says nothing. With twice, 4 % of the markers come to
-# a wrong bone, most to its neighbour; with 8 mm and no ratio 9 %.
+# [m] that the next bone's spread is above the best's, and times it: where joints have not moved,
+# all bones are alike, and a ratio of small numbers says nothing. With twice, 4 % of the markers
+# come to a wrong bone, most to its neighbour; with 8 mm and no ratio 9 %.
 MIN_SPREAD_GAP, MIN_SPREAD_RATIO = 0.003, 2.0
 # [m] from the line of a bone that skin, clothes and wands may be; beyond it a marker is on
 # something that the subject holds or sits on. The trunk's skin is up to 0.15 m from the spine.
