@@ -32,8 +32,9 @@ test-all: $(STAMP) library ## run all tests but those that are slow, or need a b
 	@$(PYTEST) -m "not slow and not browser" $(ARGS)
 
 test-processors: $(STAMP) ## run the quick tests as other processors do, with their BLAS and their instructions
+	@$(BIN)/python -m exactik.compile.aot x86-64-v3 x86-64-v2
 	@for processor in OPENBLAS_CORETYPE=Haswell OPENBLAS_CORETYPE=SkylakeX OPENBLAS_CORETYPE=Zen \
-			NUMBA_CPU_NAME=x86-64-v2 NUMBA_CPU_NAME=x86-64-v3; do \
+			EXACTIK_COMPILED=x86-64-v2; do \
 		echo "$$processor:"; \
 		env $$processor $(MAKE) --no-print-directory test || exit 1; \
 	done
