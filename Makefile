@@ -31,8 +31,8 @@ test: $(STAMP) library ## run the quick tests (ARGS="-k hessian" to choose)
 test-all: $(STAMP) library ## run all tests but those that are slow, or need a browser or a GPU
 	@$(PYTEST) -m "not slow and not browser" $(ARGS)
 
-test-processors: $(STAMP) ## run the quick tests as other processors do, with their BLAS and their instructions
-	@$(BIN)/python -m exactik.compile.aot x86-64-v3 x86-64-v2
+test-processors: $(STAMP) library ## run the quick tests as other processors do, with their BLAS and their instructions
+	@$(BIN)/python -m exactik.compile.aot x86-64-v2
 	@for processor in OPENBLAS_CORETYPE=Haswell OPENBLAS_CORETYPE=SkylakeX OPENBLAS_CORETYPE=Zen \
 			EXACTIK_COMPILED=x86-64-v2; do \
 		echo "$$processor:"; \
