@@ -41,7 +41,7 @@ from exactik.solvers import (
     list_solvers,
     solve,
 )
-from exactik.solvers.batch import BatchResult, solve_batch
+from exactik.solvers.batch import solve_batch
 from exactik.solvers.control import Servo
 
 if _typing.TYPE_CHECKING:
@@ -64,7 +64,6 @@ if _typing.TYPE_CHECKING:
 __all__ = [
     "AimGoal",
     "Auto",
-    "BatchResult",
     "Bone",
     "CenterOfMassGoal",
     "Collisions",
@@ -166,6 +165,7 @@ _MOVED = {
     "solvers": "BFGS CCD LBFGS STATUSES Certificate CompiledMethod Covariance DampedLeastSquares "
     "GaussNewton History Iterate JacobianTranspose Method NewtonHigham NewtonPCG ProjectedCG "
     "PseudoInverse PythonMethod Stepper View",
+    "solvers.batch": "BatchResult",
 }
 
 

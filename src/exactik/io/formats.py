@@ -14,50 +14,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from exactik.errors import FileError
-from exactik.io._format import CONTENTS, PLURALS, Content, Format, Function, Outline
+from exactik.io._format import CONTENTS, PLURALS, Content, Format, Function
 from exactik.io._notes import Notes
-
-__all__ = [
-    "AMC",
-    "ASF",
-    "BEYONDMIMIC",
-    "BVH",
-    "C3D",
-    "CONTENTS",
-    "CSV",
-    "FORMATS",
-    "GLB",
-    "GLTF",
-    "GMR",
-    "MIMICKIT",
-    "MJCF",
-    "MJLAB",
-    "MOT",
-    "NPZ",
-    "OSIM",
-    "PROTOMOTIONS",
-    "STO",
-    "TRC",
-    "TSV",
-    "UNITREE",
-    "URDF",
-    "Content",
-    "Format",
-    "Function",
-    "Outline",
-    "describe_formats",
-    "find_content",
-    "find_format",
-    "readable_format_of",
-    "readable_formats",
-    "readable_suffixes",
-    "reader_of",
-    "suffix_of",
-    "with_suffix",
-    "writable_formats",
-    "writable_suffixes",
-    "writer_of",
-]
 
 PathLike = str | os.PathLike[str]
 

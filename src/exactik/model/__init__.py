@@ -13,8 +13,7 @@ from exactik.model._jacobian import (
     unit_velocity_jacobian,
 )
 from exactik.model._loop import Loop, name_loops
-from exactik.model._mass import BoneMass, LazyMasses
-from exactik.model._pose import Pose
+from exactik.model._pose import BoneMass, LazyMasses, Pose
 from exactik.model._reroot import reroot, reroot_coordinates
 from exactik.model._skeleton import Skeleton
 from exactik.model.figures import dress, hand, human, octopus, quadruped

@@ -28,9 +28,8 @@ from exactik.model._jacobian import (
     bone_jacobian_dot,
 )
 from exactik.model._loop import Loop, check_loops
-from exactik.model._mass import BoneMass, LazyMasses, check_masses, map_masses, scale_masses
 from exactik.model._packing import find_last_dofs
-from exactik.model._pose import Pose
+from exactik.model._pose import BoneMass, LazyMasses, Pose, check_masses, map_masses, scale_masses
 from exactik.model._structure import (
     Point,
     check_marker_places,

@@ -11,8 +11,8 @@ import posixpath
 
 import numpy as np
 
-from exactik.io._element import Element
 from exactik.io._notes import Notes
+from exactik.io._xml import Element
 from exactik.io.opensim._description import GROUND, FramePlace
 from exactik.io.opensim._document import objects_of, open_set
 from exactik.spatial import axis_rotation

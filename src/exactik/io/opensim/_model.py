@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from exactik._text import count_noun, join_names
-from exactik.io._element import Element
 from exactik.io._notes import Notes
+from exactik.io._xml import Element
 from exactik.io.opensim._description import (
     OpenSimBody,
     OpenSimCoupler,

@@ -34,12 +34,7 @@ import numpy as np
 
 from exactik.errors import ExactikError, FileError
 from exactik.io._notes import Notes
-from exactik.io.opensim._description import (
-    GROUND,
-    OpenSimCoordinate,
-    OpenSimJoint,
-    OpenSimModel,
-)
+from exactik.io.opensim._description import GROUND, OpenSimCoordinate, OpenSimJoint, OpenSimModel
 from exactik.io.opensim._geometry import read_opensim_visuals
 from exactik.io.opensim._model import describe_not_read, read_model
 from exactik.model import Bone, BoneMass, Coupling, Joint, JointAxis, Skeleton

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.io._element import Element
+from exactik.io._xml import Element
 from exactik.io.robots._mjcf_settings import (
     expand_includes,
     normalise,

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from exactik.io._element import Element
+from exactik.io._xml import Element
 from exactik.io.robots._mjcf_bodies import MjcfModel
 from exactik.io.robots._mjcf_loops import LOOP_TAGS, read_loop
 from exactik.io.robots._robot import RobotBuilder

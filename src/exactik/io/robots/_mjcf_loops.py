@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from exactik.errors import ExactikError
-from exactik.io._element import Element
+from exactik.io._xml import Element
 from exactik.io.robots._mjcf_bodies import MjcfBody, MjcfModel
 from exactik.model import Loop
 from exactik.spatial import matrix_from_wxyz

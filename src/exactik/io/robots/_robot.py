@@ -21,7 +21,7 @@ from exactik.model.functions import Constant, CoordinateFunction, Linear, Polyno
 from exactik.typing import Array
 
 if TYPE_CHECKING:
-    from exactik.io._element import Element
+    from exactik.io._xml import Element
 
 
 Interval = tuple[float, float]

@@ -13,8 +13,8 @@ import numpy as np
 
 from exactik.goals import MarkerGoal
 from exactik.problem import Problem
+from exactik.recordings.tracking._job import TrackOptions
 from exactik.recordings.tracking._problem import TrackingProblem
-from exactik.recordings.tracking._track_options import TrackOptions
 from exactik.solvers import Auto
 from exactik.solvers.batch import solve_batch
 from exactik.typing import Array

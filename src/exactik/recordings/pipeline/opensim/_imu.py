@@ -15,13 +15,7 @@ from exactik._text import join_names
 from exactik.errors import FileError
 from exactik.goals import OrientationGoal, PostureGoal
 from exactik.io import load_imu_setup, load_opensim_model, load_orientations
-from exactik.io.opensim import (
-    FramePlace,
-    ImuSetup,
-    OpenSimModel,
-    OrientationTable,
-    build_skeleton,
-)
+from exactik.io.opensim import FramePlace, ImuSetup, OpenSimModel, OrientationTable, build_skeleton
 from exactik.io.opensim.scaling import default_pose
 from exactik.io.tables import list_coordinate_columns, write_storage
 from exactik.model import Skeleton
