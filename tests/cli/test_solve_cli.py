@@ -237,7 +237,7 @@ def test_json_is_strict_and_alone(run: Run, clean: ik.Markers):
 
 
 def test_the_last_line_says_where_the_time_went(run: Run, clean: ik.Markers):
-    ended = run("solve", "walk.c3d", *FIGURE, "--report", "walk.html")
+    ended = run("solve", "walk.c3d", *FIGURE, "--report", "walk.html", "-v")
     said = "Took " + ended.flat.rpartition("Took ")[2]
     total, *stages = re.findall(r"(\d+\.\d)", said)
     assert re.fullmatch(r"Took \d+\.\d s: starting \d+\.\d(, \w+ \d+\.\d)*\.", said)
