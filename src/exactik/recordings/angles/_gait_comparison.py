@@ -20,8 +20,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import norm
-from scipy.stats import t as student
 
 from exactik.model.motion import find_segments
 from exactik.recordings.angles._gait_cycles import CYCLE_POINTS, GaitCurve
@@ -81,11 +79,13 @@ class CurveDifference(NamedTuple):
 
 def compare_curves(pairs: Sequence[CurvePair]) -> list[CurveDifference]:
     """Return where the curves of each pair differ by more than chance; see above."""
+    from scipy.special import ndtri, stdtrit
+
     variances = [_pool_variance(pair) for pair in pairs]
     known = [float(v.mean()) for v in variances if np.isfinite(v).all()]
     usual = float(np.median(known)) if len(known) > 0 else np.nan
     level = FALSE_ALARMS / (2.0 * max(len(pairs), 1))
-    z = float(norm.isf(level))
+    z = -float(ndtri(level))
     found = []
     for pair, variance in zip(pairs, variances, strict=True):
         counts = len(pair.before.cycles), len(pair.after.cycles)
@@ -96,7 +96,7 @@ def compare_curves(pairs: Sequence[CurvePair]) -> list[CurveDifference]:
             own = variance if freedom > 0 else np.zeros(CYCLE_POINTS)
             total = freedom + PRIOR_STRIDES
             moderated = (freedom * own + PRIOR_STRIDES * usual) / total
-            quantile = float(student.isf(level / MOMENTS, total))
+            quantile = float(stdtrit(total, level / MOMENTS))
             chance = quantile**2 * moderated * (1.0 / counts[0] + 1.0 / counts[1])
             lasting = pair.lasting_sd**2 + 2.0 * SKIN_SD**2
             bar = np.sqrt(chance + z**2 * lasting)
