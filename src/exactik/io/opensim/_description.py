@@ -24,82 +24,51 @@ Vector = tuple[float, float, float]
 
 
 class FramePlace(NamedTuple):
-    """Where a frame is: on which body, and where in the body's frame.
+    """Where a frame is: on which body, and where in the body's frame."""
 
-    Attributes:
-        body: name of the body, "ground" for what does not move.
-        position: of the frame's origin in the body's frame [m], (3,).
-        rotation: R_body_frame, (3, 3).
-    """
-
-    body: str
-    position: Array
-    rotation: Array
+    body: str  # name of the body, "ground" for what does not move
+    position: Array  # of the frame's origin in the body's frame [m], (3,)
+    rotation: Array  # R_body_frame, (3, 3)
 
 
 @dataclass(frozen=True)
 class TransformAxis:
-    """One of the six motions of a custom joint: a turn about an axis or a shift along it.
+    """One of the six motions of a custom joint: a turn about an axis or a shift along it."""
 
-    Attributes:
-        axis: unit vector in the joint's parent frame.
-        coordinate: name of the one that drives it; None for a constant.
-        function: of that coordinate [rad or m].
-    """
-
-    axis: Vector
-    coordinate: str | None
-    function: CoordinateFunction
+    axis: Vector  # unit vector in the joint's parent frame
+    coordinate: str | None  # name of the one that drives it; None for a constant
+    function: CoordinateFunction  # of that coordinate [rad or m]
 
 
 @dataclass(frozen=True)
 class OpenSimCoordinate:
-    """A coordinate of a joint [rad or m].
+    """A coordinate of a joint [rad or m]."""
 
-    Attributes:
-        name: unique in the model.
-        default: value in the default pose.
-        low: lower end of its range.
-        high: upper end.
-        clamped: whether the range is enforced.
-        locked: whether it stays at its default.
-        prescribed: whether a function of time sets it.
-    """
-
-    name: str
-    default: float = 0.0
-    low: float = -10.0
-    high: float = 10.0
-    clamped: bool = False
-    locked: bool = False
-    prescribed: bool = False
+    name: str  # unique in the model
+    default: float = 0.0  # value in the default pose
+    low: float = -10.0  # lower end of its range
+    high: float = 10.0  # upper end
+    clamped: bool = False  # whether the range is enforced
+    locked: bool = False  # whether it stays at its default
+    prescribed: bool = False  # whether a function of time sets it
 
 
 @dataclass(frozen=True)
 class OpenSimJoint:
-    """A joint.
+    """A joint."""
 
-    Attributes:
-        name: as the file has it.
-        kind: the tag without "Joint": "Custom", "Pin", "Weld", ….
-        parent: its frame on the parent body.
-        child: its frame on the child body.
-        coordinates: in the order of the file.
-        axes: of a custom joint: three turns, then three shifts; else none.
-        radii: half axes of the ellipsoid of an Ellipsoid or Scapulothoracic joint [m].
-        winging_origin: of a Scapulothoracic joint: where its winging axis is in the plane [m].
-        winging_direction: of that axis in the plane [rad].
-    """
-
-    name: str
-    kind: str
-    parent: FramePlace
-    child: FramePlace
-    coordinates: tuple[OpenSimCoordinate, ...]
+    name: str  # as the file has it
+    kind: str  # the tag without "Joint": "Custom", "Pin", "Weld", …
+    parent: FramePlace  # its frame on the parent body
+    child: FramePlace  # its frame on the child body
+    coordinates: tuple[OpenSimCoordinate, ...]  # in the order of the file
+    # Of a custom joint: three turns, then three shifts; else none
     axes: tuple[TransformAxis, ...] = ()
+    # Half axes of the ellipsoid of an Ellipsoid or Scapulothoracic joint [m]
     radii: Vector = (1.0, 1.0, 1.0)
+    # Of a Scapulothoracic joint: where its winging axis is in the plane [m]
     winging_origin: tuple[float, float] = (0.0, 0.0)
-    winging_direction: float = 0.0
+    winging_direction: float = 0.0  # of that axis in the plane [rad]
 
 
 @dataclass(frozen=True)
@@ -123,47 +92,29 @@ class OpenSimCoupler:
 
 
 class OpenSimMarker(NamedTuple):
-    """A marker: its name, and where it is on which body.
+    """A marker: its name, and where it is on which body."""
 
-    Attributes:
-        name: as the file has it, dots and all.
-        body: name of the body, "ground" for what does not move.
-        position: in the body's frame [m].
-        fixed: whether marker placement leaves it where it is.
-    """
-
-    name: str
-    body: str
-    position: Vector
-    fixed: bool = False
+    name: str  # as the file has it, dots and all
+    body: str  # name of the body, "ground" for what does not move
+    position: Vector  # in the body's frame [m]
+    fixed: bool = False  # whether marker placement leaves it where it is
 
 
 @dataclass(frozen=True)
 class OpenSimModel:
-    """A model.
+    """A model."""
 
-    Attributes:
-        name: as the file has it.
-        path: of the file.
-        version: of the document, such as 40000.
-        bodies: all but the ground.
-        joints: in the order of the file.
-        couplers: those that are enforced.
-        loops: that enforced constraints close.
-        markers: in the order of the file.
-        frames: offset frames that are no part of a joint: name → where they are.
-        not_read: kind of object that was left out → how many there are.
-    """
-
-    name: str
-    path: str
-    version: int
-    bodies: tuple[OpenSimBody, ...]
-    joints: tuple[OpenSimJoint, ...]
-    couplers: tuple[OpenSimCoupler, ...] = ()
-    loops: tuple[Loop, ...] = ()
-    markers: tuple[OpenSimMarker, ...] = ()
+    name: str  # as the file has it
+    path: str  # of the file
+    version: int  # of the document, such as 40000
+    bodies: tuple[OpenSimBody, ...]  # all but the ground
+    joints: tuple[OpenSimJoint, ...]  # in the order of the file
+    couplers: tuple[OpenSimCoupler, ...] = ()  # those that are enforced
+    loops: tuple[Loop, ...] = ()  # that enforced constraints close
+    markers: tuple[OpenSimMarker, ...] = ()  # in the order of the file
+    # Offset frames that are no part of a joint: name → where they are
     frames: Mapping[str, FramePlace] = field(default_factory=dict)
+    # Kind of object that was left out → how many there are
     not_read: Mapping[str, int] = field(default_factory=dict)
 
     @property
