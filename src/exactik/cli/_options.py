@@ -25,11 +25,26 @@ from exactik._text import join_names
 from exactik.errors import FileError, UsageError
 from exactik.io import read_text
 
+
+def argument(metavar: str, help: str) -> Any:
+    """Return what Typer shall know of an argument."""
+    return typer.Argument(metavar=metavar, help=help)
+
+
+def value_option(metavar: str, help: str, *flags: str, **more: Any) -> Any:
+    """Return what Typer shall know of an option with a value."""
+    return typer.Option(*flags, metavar=metavar, help=help, **more)
+
+
+def output_option(metavar: str, help: str) -> Any:
+    """Return what Typer shall know of the option that says what to write."""
+    return value_option(metavar, help, "--output", "-o")
+
+
 TakeOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="FILE",
-        help="A motion of the recording, from which markers are put on a skeleton that has none.",
+    value_option(
+        "FILE", "A motion of the recording, from which markers are put on a skeleton that has none."
     ),
 ]
 
