@@ -39,18 +39,13 @@ LEAST_SPEED = 0.09  # of the slowest child, v / √(g L)
 
 
 class SpeedGroup(NamedTuple):
-    """Those who walked at about a speed.
+    """Those who walked at about a speed."""
 
-    Attributes:
-        name: as published, "free" for the speed they chose.
-        limit: v / √(g L) below which it is theirs: half-way to the next group, of whose slowest
-            and their own fastest the sheet "ANOVA" tells.
-        children: their number.
-    """
-
-    name: str
+    name: str  # as published, "free" for the speed they chose
+    # V / √(g L) below which it is theirs: half-way to the next group, of whose slowest and their
+    # own fastest the sheet "ANOVA" tells
     limit: float
-    children: int
+    children: int  # their number
 
 
 GROUPS = (
@@ -71,15 +66,10 @@ class NormalBand(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NormalGait:
-    """The published angles at a speed, in the angles of a figure.
+    """The published angles at a speed, in the angles of a figure."""
 
-    Attributes:
-        group: who walked; None if nobody did at this speed.
-        bands: name of the angle without side → band; those that are known.
-    """
-
-    group: SpeedGroup | None
-    bands: Mapping[str, NormalBand]
+    group: SpeedGroup | None  # who walked; None if nobody did at this speed
+    bands: Mapping[str, NormalBand]  # name of the angle without side → band; those that are known
 
     @property
     def text(self) -> str:
