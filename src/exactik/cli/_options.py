@@ -199,24 +199,14 @@ def _parse_filters(flag: str, texts: tuple[str, ...]) -> dict[str, str]:
     return filters
 
 
-def _parse_mapping(_: str, text: str) -> Any:
-
-    return parse_mapping(text)
-
-
-def _parse_weights(_: str, text: str) -> Any:
-
-    return parse_weights(text)
-
-
 PARSERS: Mapping[str, Callable[[str, Any], Any]] = {
     "AXIS": _parse_axis,
     "COLUMN=VALUE": _parse_filters,
     "FORMATS": lambda _, text: tuple(text.split(",")),
     "MM": lambda _, value: 1e-3 * value,
-    "NAMES": _parse_mapping,
+    "NAMES": lambda _, text: parse_mapping(text),
     "UNIT": lambda _, text: parse_length_unit(text),
-    "WEIGHTS": _parse_weights,
+    "WEIGHTS": lambda _, text: parse_weights(text),
 }
 """Metavar → what makes a value of the flag and the text; others are taken as they are."""
 
