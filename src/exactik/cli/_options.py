@@ -23,7 +23,6 @@ import typer
 from exactik._options import OptionText, list_options
 from exactik._text import join_names
 from exactik.errors import FileError, UsageError
-from exactik.io import read_text
 
 
 def argument(metavar: str, help: str) -> Any:
@@ -281,6 +280,8 @@ def _parse_pairs(option: str, text: str) -> dict[str, Any]:
 
 
 def _read_json_pairs(path: str) -> dict[str, Any]:
+    from exactik.io import read_text
+
     try:
         pairs = json.loads(read_text(path))
     except (json.JSONDecodeError, RecursionError) as error:
@@ -292,6 +293,8 @@ def _read_json_pairs(path: str) -> dict[str, Any]:
 
 
 def _read_csv_pairs(path: str) -> dict[str, Any]:
+    from exactik.io import read_text
+
     pairs: dict[str, Any] = {}
     for n, row in enumerate(csv.reader(read_text(path).splitlines()), start=1):
         cells = [cell.strip() for cell in row]
