@@ -38,13 +38,18 @@ LEAST_SPEED = 0.09  # of the slowest child, v / √(g L)
 
 
 class SpeedGroup(NamedTuple):
-    """Those who walked at about a speed."""
+    """Those who walked at about a speed.
 
-    name: str  # as published, "free" for the speed they chose
-    # V / √(g L) below which it is theirs: half-way to the next group, of whose slowest and their
-    # own fastest the sheet "ANOVA" tells
+    Attributes:
+        name: as published, "free" for the speed they chose.
+        limit: v / √(g L) below which it is theirs: half-way to the next group, of whose slowest
+            and their own fastest the sheet "ANOVA" tells.
+        children: their number.
+    """
+
+    name: str
     limit: float
-    children: int  # their number
+    children: int
 
 
 GROUPS = (
@@ -65,10 +70,15 @@ class NormalBand(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NormalGait:
-    """The published angles at a speed, in the angles of a figure."""
+    """The published angles at a speed, in the angles of a figure.
 
-    group: SpeedGroup | None  # who walked; None if nobody did at this speed
-    bands: Mapping[str, NormalBand]  # name of the angle without side → band; those that are known
+    Attributes:
+        group: who walked; None if nobody did at this speed.
+        bands: name of the angle without side → band; those that are known.
+    """
+
+    group: SpeedGroup | None
+    bands: Mapping[str, NormalBand]
 
     @property
     def text(self) -> str:
@@ -121,7 +131,7 @@ def measure_pelvis_slope(skeleton: Skeleton) -> float | None:
 @cache
 def _read_bands() -> Mapping[str, Mapping[str, NormalBand]]:
     """Return speed → angle → band."""
-    from scipy.interpolate import CubicSpline  # slow to load, and few ask
+    from scipy.interpolate import CubicSpline
 
     file = resources.files("exactik.recordings.angles").joinpath("normal_gait.csv")
     head, *lines = file.read_text("utf-8").splitlines()
