@@ -177,7 +177,7 @@ def _find_complete_frames(markers: Markers) -> tuple[int, int] | None:
     gone = gone[:, ~gone.all(axis=0) & (named | ~named.any())]
     if gone.shape[1] == 0:
         return None
-    whole = find_segments(~gone.any(axis=1))
+    whole = find_segments(np.asarray(~gone.any(axis=1)))
     if len(whole) == 0:
         return None
     best, first = max(whole, key=lambda stretch: stretch.frame_count), markers.first_frame
