@@ -191,7 +191,7 @@ def test_weights_soft_limits_and_clocks_count_with_loops_too() -> None:
         return solve_closed(figure, goal, PIN, q0=close_by_hand(0.5), **options)
 
     light, strong = ask(1.0), ask(heavy)
-    assert strong.rounds == light.rounds
+    assert strong.rounds == light.rounds <= 6
     forces = [each.forces["coupler to rocker"] for each in (light, strong)]
     np.testing.assert_allclose(forces[1], heavy * forces[0], rtol=1e-5, atol=1e-2)
     nothing = ik.PositionGoal("coupler", place, weight=0.0)

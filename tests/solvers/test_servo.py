@@ -179,6 +179,20 @@ def test_the_cost_is_that_of_the_goals_alone() -> None:
         assert servo.cost == pytest.approx(servo.problem.cost(q), rel=1e-6)
 
 
+def test_what_moves_less_readily_takes_less_of_a_step() -> None:
+    """And a joint with one limit has no middle to be drawn to."""
+    moved = []
+    for strength in (1.0, 0.1):
+        hinge, half = ik.Joint.revolute("z"), ik.Joint.revolute("z", limits=(-1.0, np.inf))
+        bones = [ik.Bone("a", joint=half), ik.Bone("b", parent="a", offset=(1, 0, 0), joint=hinge)]
+        goal = ik.PositionGoal("b", (1.2, 1.2, 0), point=(1, 0, 0))
+        problem = ik.Problem(ik.Skeleton.build("arm", bones), goal, strength={"a": strength})
+        servo = ik.Servo(problem, 0.1, max_speed=1e3, damping=1.0)
+        moved.append(abs(servo.step()[0]))
+        assert np.isfinite(servo.cost)
+    assert moved[1] < 0.3 * moved[0]
+
+
 def test_all_that_are_at_full_speed_are_counted() -> None:
     servo = ik.Servo(make_problem(), DT, max_speed=0.2)
     servo.step({"tip": (-0.6, -0.3, -0.4)})
