@@ -75,9 +75,11 @@ def put_into_functions(fault: Fault) -> None:
 
 
 def _replace_code(old: Any, new: Any) -> None:
-    """Replace the code of a function, or of all functions of a class."""
+    """Replace the code of a function, or of all functions of a class, and its numbers."""
     if isinstance(old, type):
         for name, part in vars(new).items():
+            if isinstance(part, int | float | tuple) and not name.startswith("__"):
+                setattr(old, name, part)
             _replace_code(vars(old).get(name), part)
     elif isinstance(old, property) and old.fget is not None:
         _replace_code(old.fget, new.fget)

@@ -260,3 +260,43 @@ def test_planes_keep_their_normals_in_batches() -> None:
     for k, place in enumerate(places):
         alone = ik.Problem(HUMAN, [goals[0], ik.PositionGoal("r_hand", place)])
         assert alone.cost(batch.q[k]) == pytest.approx(batch.cost[k], abs=1e-12)
+
+
+def test_what_is_missed_costs_half_its_square() -> None:
+    """Times the weight; of a bound x² − εx + ε²/3 with the usual band of a millimetre."""
+    figure = ik.human()
+    q, band = figure.neutral(), 1e-3
+    pose = figure.forward(q)
+    head, com = pose.point("head"), pose.center_of_mass
+
+    def cost(goal: ik.Goal) -> float:
+        return ik.Problem(figure, goal).cost(q)
+
+    plane = ik.PlaneGoal("head", (5.0, 5.0, 1.0), (0, 0, 2), weight=3.0)
+    assert cost(plane) == pytest.approx(1.5 * (head[2] - 1.0) ** 2)
+    line = ik.LineGoal("head", (0.2, 0.1, 9.0), (0, 0, 3), weight=2.0)
+    assert cost(line) == pytest.approx((head[0] - 0.2) ** 2 + (head[1] - 0.1) ** 2)
+    skew = np.array([1.0, 2.0, -0.5])
+    off = np.cross(head - (0.2, 0.1, 0.0), skew / np.linalg.norm(skew))
+    assert cost(ik.LineGoal("head", (0.2, 0.1, 0.0), skew)) == pytest.approx(0.5 * off @ off)
+    apart = float(np.linalg.norm(head - pose.point("pelvis")))
+    for goal, x in (
+        (ik.DistanceGoal("head", "pelvis", at_most=0.1), apart - 0.1),
+        (ik.DistanceGoal("head", "pelvis", at_least=2.0), 2.0 - apart),
+        (ik.CenterOfMassGoal(inside=[(1, -1), (3, -1), (3, 1), (1, 1)]), 1.0 - com[0]),
+    ):
+        assert cost(goal) == pytest.approx(0.5 * (x * x - band * x + band**2 / 3), rel=1e-9)
+
+
+def test_goals_of_one_weight_and_of_polygons_refuse_others() -> None:
+    for make, said in (
+        (lambda: ik.DistanceGoal("a", "b", distance=1.0, weight=(1, 2, 3)), "one number"),
+        (lambda: ik.LineGoal("a", (0, 0, 0), (0, 0, 1), weight=(1, 2, 3)), "one number"),
+        (lambda: ik.CenterOfMassGoal(inside=[(0, 0), (1, 0), (0, 1)], band=-1.0), "band"),
+        (lambda: ik.CenterOfMassGoal(inside=[(0, 0), (1, 0), (0, 1)], band="x"), "band"),  # type: ignore
+    ):
+        with pytest.raises(ik.ExactikError, match=said):
+            make()
+    for corners in ([(0, 0), (1, np.nan), (0, 1)], [(0, 0, 0), (1, 0, 0), (0, 1, 0)], [0, 1, 2]):
+        with pytest.raises(ik.ExactikError, match="inside of goal"):
+            ik.Problem(ik.human(), ik.CenterOfMassGoal(inside=corners))

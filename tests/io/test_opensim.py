@@ -133,11 +133,22 @@ def test_frames_that_stand_on_each_other_are_refused(leg: Path) -> None:
 
 
 def test_constraints_that_are_not_kept_are_warned_of(leg: Path) -> None:
-    point = '<PointConstraint name="p"><isEnforced>true</isEnforced></PointConstraint>'
-    coupler = "<CoordinateCouplerConstraint"
-    leg.write_text(leg.read_text().replace(coupler, f"{point}{coupler}"))
-    with pytest.warns(FileWarning, match="constraints that are not kept: 1 PointConstraint"):
-        ik.load_skeleton(leg)
+    """Those of unknown kinds, and those that do not say which bodies, or the ground alone."""
+    coupler, text = "<CoordinateCouplerConstraint", leg.read_text()
+    line = "PointOnLineConstraint"
+    for tag, inside in (
+        ("PointConstraint", "<isEnforced>true</isEnforced>"),
+        ("PointConstraint", "<body_1>pelvis</body_1>"),
+        ("PointConstraint", "<body_2>pelvis</body_2>"),
+        ("PointConstraint", "<body_1>ground</body_1><body_2>ground</body_2>"),
+        (line, "<line_body>pelvis</line_body>"),
+        (line, "<follower_body>pelvis</follower_body>"),
+        (line, "<line_body>pelvis</line_body><follower_body>ground</follower_body>"),
+        ("RollingOnSurfaceConstraint", ""),
+    ):
+        leg.write_text(text.replace(coupler, f'<{tag} name="p">{inside}</{tag}>{coupler}'))
+        with pytest.warns(FileWarning, match=f"constraints that are not kept: 1 {tag}"):
+            assert ik.load_skeleton(leg).loops == ()
 
 
 LOOPS = """
