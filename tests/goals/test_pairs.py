@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -286,6 +287,20 @@ def test_what_is_missed_costs_half_its_square() -> None:
         (ik.CenterOfMassGoal(inside=[(1, -1), (3, -1), (3, 1), (1, 1)]), 1.0 - com[0]),
     ):
         assert cost(goal) == pytest.approx(0.5 * (x * x - band * x + band**2 / 3), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("goal", "names"),
+    [
+        (ik.PlaneGoal, "relative_to weight name"),
+        (ik.DistanceGoal, "distance at_least at_most points band weight name"),
+        (ik.CenterOfMassGoal, "over inside bones band weight name"),
+    ],
+)
+def test_what_goals_of_a_family_have_in_common_has_a_name(goal: type, names: str) -> None:
+    parameters = inspect.signature(goal).parameters
+    for name in names.split():
+        assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY, name
 
 
 def test_goals_of_one_weight_and_of_polygons_refuse_others() -> None:

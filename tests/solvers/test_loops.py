@@ -153,7 +153,7 @@ def test_a_loop_that_cannot_close_says_by_how_much_and_what_holds_it() -> None:
     assert result.gaps["hook"] == pytest.approx(1.999 - reach, rel=1e-3)
     assert f"open by {1e3 * result.gaps['hook']:.3g} mm" in result.why
     assert not result.converged and not result.inner.certificate.saddle
-    assert 8 <= result.rounds <= 12  # six times as stiff as before, then four in vain
+    assert result.rounds == 10  # six ever stiffer, then four in vain
     assert (
         "the loop hook is open by" in result.why and "knee.rz is at its lower limit" in result.why
     )
@@ -191,7 +191,7 @@ def test_weights_soft_limits_and_clocks_count_with_loops_too() -> None:
         return solve_closed(figure, goal, PIN, q0=close_by_hand(0.5), **options)
 
     light, strong = ask(1.0), ask(heavy)
-    assert strong.rounds == light.rounds <= 6
+    assert strong.rounds == light.rounds == 4
     forces = [each.forces["coupler to rocker"] for each in (light, strong)]
     np.testing.assert_allclose(forces[1], heavy * forces[0], rtol=1e-5, atol=1e-2)
     nothing = ik.PositionGoal("coupler", place, weight=0.0)
