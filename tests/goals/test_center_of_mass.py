@@ -143,3 +143,12 @@ def test_what_cannot_be_met_is_said() -> None:
 def bare() -> ik.Skeleton:
     """A figure without masses."""
     return ik.Skeleton.build("bare", [ik.Bone("arm", joint=ik.Joint.revolute("z"))])
+
+
+def test_only_a_place_is_a_target() -> None:
+    figure = ik.human()
+    over = ik.Problem(figure, ik.CenterOfMassGoal(over=FEET, name="balance"))
+    with pytest.raises(GoalError, match="balance"):
+        over.with_targets({"balance": (0.0, 0.0, 1.0)})
+    place = ik.Problem(figure, ik.CenterOfMassGoal(target=(0.0, 0.0, 1.0), name="balance"))
+    assert place.with_targets({"balance": (0.1, 0.0, 1.0)}).cost(figure.neutral()) > 0.0
