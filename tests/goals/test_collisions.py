@@ -220,3 +220,10 @@ def test_misuse_is_refused_with_a_reason() -> None:
         Collisions(ARMS, obstacles=[RIGHT])
     with pytest.raises(GoalError, match="must be one number"):
         Collisions(ARMS, weight=(1, 2, 3))
+
+
+def test_it_shows_what_it_was_given_and_no_figure() -> None:
+    goal = Collisions(ik.human(), obstacles=[Sphere(None, (0.0, 0.0, 0.0), 0.1)])
+    assert repr(goal) == "Collisions(name='', pairs='auto', margin=0.005, band=0.001)"
+    with pytest.raises(TypeError, match="positional"):
+        Collisions(ik.human(), "auto", 0.005, (), "name", 100.0, None, 1e-3)  # type: ignore
