@@ -72,7 +72,10 @@ def _number_depth_first(order: IntArray, parent: list[int]) -> AncestorPattern:
     dof_parent, dof_level = np.empty(nv, np.uint32), np.empty(nv, np.uint32)
     dof_parent[order] = order[parent]
     dof_level[order] = level
-    return AncestorPattern(order[visited].astype(np.uint32), dof_parent, dof_level)
+    pattern = AncestorPattern(order[visited].astype(np.uint32), dof_parent, dof_level)
+    for array in pattern:  # as those of a tree: compiled code may take either
+        array.flags.writeable = False
+    return pattern
 
 
 def ancestor_pairs(tree: AncestorPattern | Tree) -> tuple[IntArray, IntArray, IntArray]:
