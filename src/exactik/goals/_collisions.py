@@ -148,6 +148,10 @@ class Collisions(TermGoal):
             )
         ]
 
+    def weight_blocks(self, m: int) -> tuple[Array, ...]:
+        """Return a block for each term: hundreds of pairs are common."""
+        return (self.weight_matrix(3),) * (m // 3)
+
     def error_parts(
         self, skeleton: Skeleton, name: str, rows: slice, terms: slice
     ) -> tuple[GoalPart, ...]:

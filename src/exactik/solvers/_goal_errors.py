@@ -82,12 +82,13 @@ def find_weighted_projector(problem: Problem) -> Array | None:
     """
 
     def make() -> Array | None:
-        weight = problem.packed.weight
-        if np.count_nonzero(weight - np.diag(np.diag(weight))) == 0:
+        blocks, row_weights = problem.packed.weights, problem.packed.row_weights
+        different = {id(block): block for block in blocks}.values()
+        if all(np.count_nonzero(b) == np.count_nonzero(np.diag(b)) for b in different):
             return None
-        projector, judged = np.zeros_like(weight), np.diag(weight) > 0.0
+        projector, judged = np.diag(np.zeros(len(row_weights))), row_weights > 0.0
         start = 0
-        for block in problem.packed.weights:
+        for block in blocks:
             values, vectors = np.linalg.eigh(block)
             used = vectors[:, values > NO_WEIGHT * max(float(values[-1]), 1e-300)]
             rows = slice(start, start + len(block))

@@ -44,9 +44,10 @@ def make_elimination_pattern(
         rows[n] = 0 if above == n else rows[above] | 1 << above
     for first, second in couplings:
         here, there = place[first].tolist(), place[second].tolist()
-        for a in here:
-            for b in there:
-                rows[max(a, b)] |= (1 << min(a, b)) if a != b else 0
+        for some, others in ((here, there), (there, here)):
+            bits = sum(1 << other for other in others)
+            for n in some:
+                rows[n] |= bits & ((1 << n) - 1)
     parent = list(range(nv))
     for n in range(nv - 1, -1, -1):
         if rows[n] != 0:
