@@ -96,24 +96,29 @@ clean: ## remove build outputs and caches, but not .venv
 	rm -rf build dist site .pytest_cache .ruff_cache .hypothesis
 	find src papers tests tools benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
-# The package alone, half a minute; everything else is added to the same .venv.
+# Bytecode is made when a module is first imported: most never are.
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile
+
+# The package alone; everything else is added to the same .venv. What builds it is installed there as
+# well, so that pip makes no environment for that, with a second Numba.
 $(DEMO): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "exactik needs Python 3.11 or newer, and '$(PYTHON)' is not: try make PYTHON=python3.12" >&2; \
 		exit 1; }
 	@echo "Setting up .venv ..."
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[jit]'
+	@$(PIP) editables 'hatchling>=1.27'
+	@$(PIP) --no-build-isolation -e '.[jit]'
 	@touch $@
 
 $(STAMP): $(DEMO) papers/pyproject.toml
 	@echo "Adding what tests and benchmarks need, which takes a minute or two the first time ..."
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[dev]' -e papers
+	@$(PIP) -e '.[dev]' -e papers
 	@touch $@
 
 $(PEERS): $(STAMP)
 	@echo "Installing the tools that the benchmarks compare with ..."
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[peers]' || \
+	@$(PIP) -e '.[peers]' || \
 		echo "Some could not be installed; their rows will be missing." >&2
 	@touch $@
 

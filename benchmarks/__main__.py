@@ -8,6 +8,7 @@ from pathlib import Path
 from benchmarks import (
     calls,
     core,
+    end_to_end,
     files,
     gpu,
     gradients,
@@ -17,7 +18,6 @@ from benchmarks import (
     playing,
     posing,
     robots,
-    start_up,
     tracking,
 )
 from benchmarks.support.report import Report, describe_machine
@@ -35,7 +35,7 @@ SECTIONS = {
     "gradients": gradients.run,
     "posing": posing.run,
     "playing": playing.run,
-    "start-up": start_up.run,
+    "end-to-end": end_to_end.run,
 }
 
 

@@ -21,6 +21,7 @@ from benchmarks.support.hdm05 import LOCK, TAKES, find_hdm05_folder, load_take
 from benchmarks.support.report import Metric, Report, describe_machine
 from exactik.kernels.cuda import find_gpu
 from exactik.recordings.tracking import TrackingOptions, make_tracking_problem
+from exactik.solvers.batch import BatchResult
 from exactik.typing import Array
 
 PANDA = Path(__file__).resolve().parents[2] / "shared" / "peers" / "panda.urdf"
@@ -62,7 +63,7 @@ def make_human_batch(
 
 def solve_timed(
     problem: ik.Problem, targets: dict[str, Array], repeats: int = 2, **options: Any
-) -> tuple[ik.BatchResult, float]:
+) -> tuple[BatchResult, float]:
     """Return a batch solved on the GPU, and the least time of several [s]."""
     times, batches = [], []
     for _ in range(repeats):

@@ -17,6 +17,7 @@ import numpy as np
 import exactik as ik
 from benchmarks.gpu import make_human_batch
 from benchmarks.support.report import Metric, Report
+from exactik.solvers.batch import BatchResult
 from exactik.typing import Array
 
 ARMS, HUMANS = 10_000, 1_000
@@ -87,7 +88,7 @@ def measure(report: Report, case: Case) -> None:
     weights = rng.normal(size=(count, skeleton.nq))
     start = skeleton.neutral()
 
-    def solve() -> tuple[ik.BatchResult, dict[str, Array]]:
+    def solve() -> tuple[BatchResult, dict[str, Array]]:
         batch = ik.solve_batch(problem, targets, q0=start)
         return batch, batch.backpropagate(weights, on_failure="nan")
 

@@ -24,6 +24,7 @@ import exactik as ik
 from benchmarks.support.report import Metric, Report
 from exactik.kernels.linear.active_set import clip_to_limits
 from exactik.solvers import BFGS, LBFGS, GaussNewton, Method, NewtonHigham, NewtonPCG, View
+from exactik.solvers.batch import BatchResult
 from exactik.typing import Array
 
 POSE_COUNT = 30
@@ -101,7 +102,7 @@ def make_cases(poses: int) -> Iterator[Case]:
                 yield Case(limits=limits, start=start, noise=noise, problems=problems)
 
 
-def solve_copies(problem: ik.Problem, q0: Array, method: Method, count: int) -> ik.BatchResult:
+def solve_copies(problem: ik.Problem, q0: Array, method: Method, count: int) -> BatchResult:
     """Solve the same problem several times in one call, which times each by itself."""
     goals = [goal for goal in problem.goals if isinstance(goal, ik.MarkerGoal)]
     targets = {goal.label: np.tile(goal.target, (count, 1)) for goal in goals}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
+from exactik.compile import load_library
 from tests.support.checkout import DATA
 
 if TYPE_CHECKING:
@@ -19,6 +22,31 @@ if TYPE_CHECKING:
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+class _NothingIsCompiled(logging.Handler):
+    """An error where the package calls a kernel of its own that the library does not have.
+
+    Tests may call kernels themselves, and goals of their own are compiled.
+    """
+
+    def emit(self, record: logging.LogRecord) -> None:
+        frame = sys._getframe(1)
+        while frame.f_globals["__name__"] in ("logging", "exactik.compile._jit"):
+            assert frame.f_back is not None
+            frame = frame.f_back
+        caller, told = frame.f_globals["__name__"], record.args
+        own = isinstance(told, tuple) and str(told[0]).startswith("exactik.")
+        if own and caller.startswith("exactik."):
+            raise AssertionError(f"{caller}: {record.getMessage()} (tools/signatures.py adds it)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let no test pass in which the package needs a compiler, if the library was made."""
+    if load_library() is not None:
+        log = logging.getLogger("exactik.compile")
+        log.setLevel(logging.INFO)
+        log.addHandler(_NothingIsCompiled(logging.INFO))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

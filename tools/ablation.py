@@ -234,7 +234,7 @@ MODULES = ("_fit_skeleton", "_poses")
 
 def _spread_frames(trials: Any, count: int) -> Any:
     """Stand in for `choose_diverse_frames`."""
-    from exactik.recordings.calibration.fitting._frames import choose_diverse_frames
+    from exactik.recordings.calibration.fitting._fit_skeleton import choose_diverse_frames
 
     chosen = choose_diverse_frames(trials, 10**6)
     rows = np.unique(np.linspace(0, len(chosen.frames) - 1, count).astype(np.int64))

@@ -116,10 +116,10 @@ def show_balance(page: Any, viewer: PoseViewer) -> None:
 
 def compare_solvers(page: Any, viewer: PoseViewer) -> None:
     """All solvers on one drag."""
-    show_tab(page, "Compare")
+    show_tab(page, "Advanced")
     viewer.worker.drag("l_hand", (0.4, 0.35, 1.6))
     wait_until_resting(viewer)
-    viewer.panel.compare.run()
+    viewer.panel.advanced.compare.run()
     page.wait_for_timeout(2500)
 
 

@@ -28,7 +28,7 @@ from exactik.goals import (
     PostureGoal,
     SoftLimitGoal,
 )
-from exactik.model import Bone, Coupling, Joint, Skeleton, hand, human, octopus, quadruped
+from exactik.model import Bone, Coupling, Joint, Loop, Skeleton, hand, human, octopus, quadruped
 from exactik.model.motion import Markers, Motion
 from exactik.problem import Problem
 from exactik.solvers import (
@@ -41,7 +41,7 @@ from exactik.solvers import (
     list_solvers,
     solve,
 )
-from exactik.solvers.batch import BatchResult, solve_batch
+from exactik.solvers.batch import solve_batch
 from exactik.solvers.control import Servo
 
 if _typing.TYPE_CHECKING:
@@ -64,7 +64,6 @@ if _typing.TYPE_CHECKING:
 __all__ = [
     "AimGoal",
     "Auto",
-    "BatchResult",
     "Bone",
     "CenterOfMassGoal",
     "Collisions",
@@ -80,6 +79,7 @@ __all__ = [
     "Keyframes",
     "LevenbergMarquardt",
     "LineGoal",
+    "Loop",
     "MarkerGoal",
     "Markers",
     "Motion",
@@ -165,7 +165,7 @@ _MOVED = {
     "solvers": "BFGS CCD LBFGS STATUSES Certificate CompiledMethod Covariance DampedLeastSquares "
     "GaussNewton History Iterate JacobianTranspose Method NewtonHigham NewtonPCG ProjectedCG "
     "PseudoInverse PythonMethod Stepper View",
-    "solvers.loops": "Loop solve_with_loops",
+    "solvers.batch": "BatchResult",
 }
 
 

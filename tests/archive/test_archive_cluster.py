@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 
-from exactik.archive import LOST_LOOKS, _cluster, kept_up
+from exactik.archive import LOST_LOOKS, _options, kept_up
 
 LOOKS = 30  # at the workers, before what has become of them is judged
 
@@ -48,7 +48,7 @@ class Cluster:
 
 
 def test_a_worker_is_replaced_when_its_nanny_has_given_up(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(_cluster, "WATCH_WORKERS_SECONDS", 0.001)
+    monkeypatch.setattr(_options, "WATCH_WORKERS_SECONDS", 0.001)
     works = Nanny(itertools.repeat(7))
     restarts = Nanny(itertools.cycle([None, None, 8]))  # it dies again and again, and comes back
     gave_up = Nanny(itertools.chain([5], itertools.repeat(None)))

@@ -470,7 +470,7 @@ def test_long_motions_are_written_in_parts(tmp_path: Path, monkeypatch: pytest.M
     skeleton = human()
     motion = Motion(skeleton, np.array([configuration(skeleton, k) for k in range(7)]), 120.0)
     motion.save(tmp_path / "whole.amc")
-    monkeypatch.setattr("exactik.io.acclaim._amc_write.CHUNK_ENTRIES", 2 * 9 * len(skeleton.bones))
+    monkeypatch.setattr("exactik.io.acclaim._write.CHUNK_ENTRIES", 2 * 9 * len(skeleton.bones))
     motion.save(tmp_path / "parts.amc")
     assert (tmp_path / "whole.amc").read_bytes() == (tmp_path / "parts.amc").read_bytes()
 

@@ -18,6 +18,8 @@ import exactik as ik
 from exactik.errors import FileError, FileWarning
 from exactik.io import inspect_file, load_opensim_model
 from exactik.io.tables import _mot
+from exactik.spatial import euler_angles, exp_rotation
+from exactik.typing import Array
 from tests.support.checkout import ROOT
 from tests.support.opensim_files import make_leg
 
@@ -136,6 +138,79 @@ def test_constraints_that_are_not_kept_are_warned_of(leg: Path) -> None:
     leg.write_text(leg.read_text().replace(coupler, f"{point}{coupler}"))
     with pytest.warns(FileWarning, match="constraints that are not kept: 1 PointConstraint"):
         ik.load_skeleton(leg)
+
+
+LOOPS = """
+<PointConstraint name="strap"><socket_body_1>/bodyset/pelvis</socket_body_1>
+  <socket_body_2>/bodyset/shank</socket_body_2><location_body_1>0 -0.1 0</location_body_1>
+  <location_body_2>0 0.3 0.01</location_body_2></PointConstraint>
+<ConstantDistanceConstraint name="rod"><body_1>ground</body_1><body_2>shank</body_2>
+  <location_body_1>0 1 0</location_body_1><location_body_2>0 0 0.1</location_body_2>
+  <constant_distance>0.6</constant_distance></ConstantDistanceConstraint>
+<PointOnLineConstraint name="rail"><socket_line_body>/bodyset/pelvis</socket_line_body>
+  <socket_follower_body>/bodyset/shank</socket_follower_body>
+  <line_direction_vec>0 2 0</line_direction_vec><point_on_line>0.1 0 0</point_on_line>
+  <point_on_follower>0 -0.1 0</point_on_follower></PointOnLineConstraint>
+<PointConstraint name="off"><isEnforced>false</isEnforced></PointConstraint>
+"""
+
+
+def test_constraints_that_close_loops_are_kept_and_closed(leg: Path) -> None:
+    """Each is closed to 1e-8 m, by what OpenSim's words mean."""
+    coupler = "<CoordinateCouplerConstraint"
+    leg.write_text(leg.read_text().replace(coupler, f"{LOOPS}{coupler}"))
+    figure = ik.load_skeleton(leg)
+    facts = inspect_file(leg)
+    assert facts.skeleton is not None and facts.skeleton.loops == 3
+    assert [loop.kind for loop in figure.loops] == ["point", "distance", "line"]
+    stay = ik.PostureGoal(figure.neutral(), weight=1e-3)
+    poses = {}
+    for loop in figure.loops:
+        result = ik.solve(figure.with_loops(loop), stay, limits="off")
+        assert result.status != "loop-open", result.why
+        poses[loop.name] = figure.forward(result.q)
+    near = 1.1e-8
+    pose = poses["strap"]
+    gap = pose.point("pelvis", (0, -0.1, 0)) - pose.point("shank", (0, 0.3, 0.01))
+    assert np.linalg.norm(gap) < near
+    length = np.linalg.norm(poses["rod"].point("shank", (0, 0, 0.1)) - (0, 1, 0))
+    assert length == pytest.approx(0.6, abs=near)
+    pose = poses["rail"]
+    k = figure.bone_index("pelvis")
+    seen = (pose.point("shank", (0, -0.1, 0)) - pose.positions[k]) @ pose.rotations[k]
+    assert seen[[0, 2]] == pytest.approx((0.1, 0.0), abs=near)
+
+
+def test_welded_frames_are_where_the_file_has_them(leg: Path) -> None:
+    """Of two versions, in numbers that hold in one pose: there both are closed."""
+    figure = ik.load_skeleton(leg)
+    q = figure.clip(np.random.default_rng(5).uniform(-0.3, 0.3, figure.nq))
+    pose = figure.forward(q)
+    pelvis, shank = (figure.bone_index(name) for name in ("pelvis", "shank"))
+    R, p = pose.rotations, pose.positions
+
+    def numbers(values: Array) -> str:
+        return " ".join(repr(float(x)) for x in values)
+
+    turn = exp_rotation(np.array([0.0, 0.0, 0.2]))
+    R_pelvis_weld = R[pelvis].T @ R[shank] @ turn
+    old = f"""<WeldConstraint name="old"><body_1>pelvis</body_1><body_2>shank</body_2>
+      <location_body_1>{numbers(R[pelvis].T @ (p[shank] - p[pelvis]))}</location_body_1>
+      <orientation_body_1>{numbers(euler_angles("XYZ", R_pelvis_weld))}</orientation_body_1>
+      <orientation_body_2>0 0 0.2</orientation_body_2></WeldConstraint>"""
+    new = f"""<WeldConstraint name="new"><socket_frame1>own</socket_frame1>
+      <socket_frame2>/ground</socket_frame2><frames><PhysicalOffsetFrame name="own">
+      <socket_parent>/bodyset/shank</socket_parent>
+      <translation>{numbers(-R[shank].T @ p[shank])}</translation>
+      <orientation>{numbers(euler_angles("XYZ", R[shank].T))}</orientation></PhysicalOffsetFrame>
+      </frames></WeldConstraint>"""
+    coupler = "<CoordinateCouplerConstraint"
+    leg.write_text(leg.read_text().replace(coupler, f"{old}{new}{coupler}"))
+    loops = ik.load_skeleton(leg).loops
+    assert [(loop.a, loop.b) for loop in loops] == [("pelvis", "shank"), ("shank", None)]
+    for loop in loops:
+        assert loop.kind == "weld" and loop.measure_gap(pose) < 1e-14
+        assert loop.measure_gap(figure.forward(0.5 * q)) > 0.01
 
 
 # --- tables of coordinates

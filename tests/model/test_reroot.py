@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exactik.errors import ModelError, UnknownNameError
-from exactik.model import Bone, Closure, Joint, Skeleton, human, reroot, reroot_coordinates
+from exactik.model import Bone, Joint, Loop, Skeleton, human, reroot, reroot_coordinates
 from tests.support.models import (
     INNER_JOINTS,
     ROOT_JOINTS,
@@ -187,11 +187,11 @@ def test_a_hinge_keeps_its_letter():
 
 def test_a_loop_gapes_as_far_seen_from_any_root():
     ends = ((0.1, 0.0, 0.2), (0.0, -0.1, 0.0))
-    figure = human().with_closures([Closure("hold", ("l_hand", "r_thigh"), ends)])
+    figure = human().with_loops(Loop("l_hand", "r_thigh", points=ends))
     q = figure.integrate(figure.neutral(), np.linspace(-0.4, 0.4, figure.nv))
     moved = figure.reroot("l_hand")
     gaps = [
-        skeleton.closures[0].measure_gap(skeleton.forward(pose))
+        skeleton.loops[0].measure_gap(skeleton.forward(pose))
         for skeleton, pose in ((figure, q), (moved, figure.reroot_coordinates("l_hand", q)))
     ]
     pose = figure.forward(q)

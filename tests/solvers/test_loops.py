@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.errors import GoalError, UsageError
-from exactik.solvers.loops import ClosedResult, Loop, solve_with_loops
+from exactik import Loop
+from exactik.errors import UsageError
+from exactik.solvers import Result
+from exactik.solvers.loops import ClosedResult, make_loop_goals
 from exactik.spatial import exp_rotation
 from exactik.typing import Array
 
@@ -27,6 +31,15 @@ def four_bar() -> ik.Skeleton:
             ik.Bone("rocker", parent="ground", offset=(GROUND, 0, 0), joint=hinge("z")),
         ],
     )
+
+
+def solve_closed(
+    figure: ik.Skeleton, goals: ik.Goal | list[ik.Goal], loop: Loop, **options: Any
+) -> ClosedResult:
+    """`solve` of the figure with this loop."""
+    result = ik.solve(figure.with_loops(loop), goals, **options)
+    assert isinstance(result, ClosedResult)
+    return result
 
 
 PIN = Loop("coupler", "rocker", points=((COUPLER, 0, 0), (ROCKER, 0, 0)))
@@ -50,7 +63,7 @@ def test_a_four_bar_linkage_follows_its_crank_all_around() -> None:
     for crank in np.linspace(0.0, 2 * np.pi, 13):
         rest = np.array([crank, q[1], q[2]])
         goal = ik.PostureGoal(rest, weight=(1.0, 0.0, 0.0))
-        result = solve_with_loops(figure, goal, PIN, q0=q)
+        result = solve_closed(figure, goal, PIN, q0=q)
         q = result.q
         assert result.closed and result.reached, result.why
         assert q[0] == pytest.approx(crank, abs=1e-6)
@@ -62,10 +75,10 @@ def test_the_pose_is_the_best_among_those_that_close() -> None:
     """The gradient of the goals is balanced by the forces in the loop, and nothing else is left."""
     figure = four_bar()
     goal = ik.PositionGoal("coupler", (0.2, 0.3, 0.0), (0.1, 0.1, 0.0))
-    result = solve_with_loops(figure, goal, PIN, q0=close_by_hand(0.5))
+    result = solve_closed(figure, goal, PIN, q0=close_by_hand(0.5))
     assert result.closed and not result.reached
     slope = ik.Problem(figure, goal).gradient(result.q)
-    J = ik.Problem(figure, PIN.make_goals(1.0, np.zeros(3))).jacobian(result.q)
+    J = ik.Problem(figure, make_loop_goals(PIN, "pin", 1.0, np.zeros(3))).jacobian(result.q)
     force = result.forces["coupler to rocker"]
     np.testing.assert_allclose(J.T @ force, slope, atol=1e-7)
     assert np.abs(slope).max() > 1e-2 and np.abs(force).max() > 1e-2
@@ -74,10 +87,10 @@ def test_the_pose_is_the_best_among_those_that_close() -> None:
         q = close_by_hand(result.q[0] + step)
         assert np.abs(np.sin(0.5 * (q - result.q))).max() < 0.1
         assert ik.Problem(figure, goal).cost(q) > result.cost
-    assert not result.inner.certificate.saddle
+    assert not result.certificate.saddle and result.certificate.min_eigenvalue > 0.0
 
 
-@pytest.mark.parametrize("kind", ["point", "weld", "distance", "plane"])
+@pytest.mark.parametrize("kind", ["point", "weld", "distance", "plane", "line"])
 def test_each_kind_of_loop_on_the_human(kind: str) -> None:
     """The hands hold a bar that is pulled about: what the loop says holds to 1e-8 m."""
     figure = ik.human()
@@ -88,14 +101,14 @@ def test_each_kind_of_loop_on_the_human(kind: str) -> None:
         points=((0.02, 0.0, 0.0), (0.0, 0.1, 0.05)),
         rotation=TURN if kind == "weld" else None,
         distance=0.3,
-        normal=(1.0, 2.0, 0.0),
+        axis=(1.0, 2.0, 0.0),
     )
     goals = [
         ik.PositionGoal("l_hand", (0.4, 0.3, 1.3)),
         ik.PositionGoal("r_hand", (0.5, -0.3, 1.2)),
         ik.PostureGoal(figure.neutral(), weight=1e-3),
     ]
-    result = solve_with_loops(figure, goals, loop, lock="pelvis")
+    result = solve_closed(figure, goals, loop, lock="pelvis")
     assert result.closed, result.why
     pose = figure.forward(result.q)
     here, there = pose.point("l_hand", (0.02, 0, 0)), pose.point("r_hand", (0.0, 0.1, 0.05))
@@ -111,6 +124,9 @@ def test_each_kind_of_loop_on_the_human(kind: str) -> None:
     if kind == "plane":
         n = R @ np.array([1.0, 2.0, 0.0]) / np.sqrt(5.0)
         assert abs(n @ (here - there)) <= 1.1e-8
+    if kind == "line":
+        n = R @ np.array([1.0, 2.0, 0.0]) / np.sqrt(5.0)
+        np.testing.assert_allclose(np.cross(n, here - there), 0.0, atol=1.1e-8)
     assert set(result.goal_errors) == {"l_hand", "r_hand"}
 
 
@@ -129,39 +145,90 @@ def test_a_loop_that_cannot_close_says_by_how_much_and_what_holds_it() -> None:
     held = arm_with((0.5, 2.5))
     to_wall = Loop("knee", None, points=((1, 0, 0), (1.999, 0, 0)), name="hook")
     goal = ik.PostureGoal(np.array([0.0, 1.0]), weight=1e-2)
-    result = solve_with_loops(held, goal, to_wall)
+    result = solve_closed(held, goal, to_wall)
     reach = 2.0 * np.cos(0.25)  # with the knee at 0.5 rad
     assert result.status == "loop-open" and not result.reached and not result.closed
     assert result.gaps["hook"] == pytest.approx(1.999 - reach, rel=1e-3)
     assert (
         "the loop hook is open by" in result.why and "knee.rz is at its lower limit" in result.why
     )
-    free = solve_with_loops(arm_with((0.01, 2.5)), goal, to_wall)
+    free = solve_closed(arm_with((0.01, 2.5)), goal, to_wall)
     assert free.closed and "hook" not in free.why
 
 
+def test_errors_and_sensitivities_are_those_of_the_closed_linkage() -> None:
+    """How the answer follows its target: the difference of two answers, and the spread of many."""
+    figure = four_bar().with_loops(PIN)
+
+    def answer(x: float) -> Result:
+        goal = ik.PositionGoal("coupler", (x, 0.3, 0.0), (0.1, 0.1, 0.0), name="tip")
+        return ik.solve(figure, goal, q0=close_by_hand(0.5), solver=ik.Auto(tolerance=1e-12))
+
+    result, step = answer(0.2), 1e-5
+    there, here = answer(0.2 + step).q, answer(0.2 - step).q
+    found = result.sensitivity()
+    assert set(found) == {"tip"}
+    np.testing.assert_allclose(found["tip"][:, 0], (there - here) / (2 * step), rtol=1e-3)
+    spread = result.covariance(1e-3)
+    np.testing.assert_allclose(spread.matrix, 1e-6 * found["tip"] @ found["tip"].T, atol=1e-12)
+    assert spread.undetermined == []
+
+
+def test_batches_and_further_solutions_close_loops_too() -> None:
+    figure = four_bar().with_loops(PIN)
+    goal = ik.PositionGoal("coupler", np.zeros(3), (0.1, 0.1, 0.0), name="tip")
+    problem = ik.Problem(figure, goal)
+    pins = [figure.forward(close_by_hand(a)).point("coupler", (0.1, 0.1, 0)) for a in (0.4, 0.7)]
+    places = np.array([*pins, (9.0, 0.0, 0.0)])
+    batch = ik.solve_batch(problem, {"tip": places}, q0=close_by_hand(0.5))
+    assert batch.reached.tolist() == [True, True, False]
+    assert batch.status[2] == "out-of-reach" and batch[1:].reached.tolist() == [True, False]
+    for result in batch:
+        assert isinstance(result, ClosedResult) and result.closed
+    single = ik.solve(problem.with_targets({"tip": pins[1]}), q0=close_by_hand(0.5))
+    assert (single.q == batch.q[1]).all()
+    by_hand = np.array([close_by_hand(a) for a in (0.4, 0.7)])
+    np.testing.assert_allclose(np.sin(0.5 * (batch.q[:2] - by_hand)), 0.0, atol=2e-5)
+    slopes = batch.backpropagate(np.ones((3, 3)))["tip"]
+    np.testing.assert_allclose(slopes[0], batch[0].sensitivity()["tip"].sum(axis=0), rtol=1e-9)
+    many = ik.solve(problem.with_targets({"tip": pins[0]}), solutions=2, q0=close_by_hand(0.5))
+    assert len(many.solutions) == 2
+    assert all(each.converged and each.status != "loop-open" for each in many.solutions)
+
+
+def test_what_cannot_close_loops_says_so() -> None:
+    figure, goal = four_bar().with_loops(PIN), ik.PositionGoal("coupler", (0.2, 0.3, 0.0))
+    problem = ik.Problem(figure, goal)
+    with pytest.raises(UsageError, match="closed loops"):
+        ik.Servo(problem, 0.01, max_speed=1.0)
+    with pytest.raises(UsageError, match="closed loops"):
+        ik.Solver(problem)
+    with pytest.raises(UsageError, match="beside a weight_matrix"):
+        ik.solve(figure, goal, weight_matrix=np.eye(3))
+    open_figure = figure.opened
+    assert open_figure.loops == () and not isinstance(ik.solve(open_figure, goal), ClosedResult)
+
+
 def test_misuse_is_refused_with_a_reason() -> None:
-    figure, goal = four_bar(), ik.PostureGoal(np.zeros(3))
+    figure = four_bar()
     for make, said in (
         (lambda: Loop("a", "a"), "to itself"),
         (lambda: Loop("a", "b", kind="glue"), "kind of loop"),
         (lambda: Loop("a", "b", kind="distance"), "metres > 0"),
         (lambda: Loop("a", "b", tolerance=0.0), "metres > 0"),
         (lambda: Loop("a", "b", rotation=np.ones((3, 3))), "not a rotation"),
-        (lambda: Loop("a", "b", kind="plane", normal=np.zeros(3)), "zero vector"),
-        (lambda: solve_with_loops(figure, goal, []), "at least one Loop"),
-        (lambda: solve_with_loops(figure, goal, PIN, history=True), "no history="),
+        (lambda: Loop("a", "b", kind="plane", axis=np.zeros(3)), "zero vector"),
+        (lambda: Loop("a", "b", kind="line"), "missing"),
+        (lambda: figure.with_loops(Loop("crank", "wheel")), "wheel"),
     ):
-        with pytest.raises((UsageError, GoalError), match=said):
+        with pytest.raises(ik.ExactikError, match=said):
             make()
-    with pytest.raises(ik.ExactikError):
-        Loop("a", "b", kind="plane")
 
 
 def solve_twice(figure: ik.Skeleton) -> tuple[ClosedResult, ClosedResult]:
     """The same call twice."""
     goal = ik.PositionGoal("coupler", (0.2, 0.3, 0.0))
-    first, second = (solve_with_loops(figure, goal, PIN, starts=3) for _ in range(2))
+    first, second = (solve_closed(figure, goal, PIN, starts=3) for _ in range(2))
     return first, second
 
 

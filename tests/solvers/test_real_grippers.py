@@ -6,7 +6,6 @@ the same files; it gets our q, and its own polynomials move the joints that foll
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable
 
 import numpy as np
@@ -14,12 +13,11 @@ import pytest
 
 import exactik as ik
 from exactik.errors import FileWarning
-from exactik.io import inspect_file
 from exactik.typing import Array
 from tests.support.real_robots import Judge, driven_coordinates, find_robot
 from tests.support.robot_files import largest_error
 
-# Repository, file, joints that follow others, loops that are not kept.
+# Repository, file, joints that follow others, closed loops, which test_real_loops is about.
 ROBOTS = {
     "schunk-svh": ("dex-urdf", "robots/hands/schunk_hand/schunk_svh_hand_right.urdf", 11, 0),
     "inspire": ("dex-urdf", "robots/hands/inspire_hand/inspire_hand_right.urdf", 6, 0),
@@ -44,11 +42,9 @@ class Robot:
     def __init__(self, name: str):
         repository, path, count, loops = ROBOTS[name]
         self.path = find_robot(repository, path)
-        text = rf"{loops} loops \({loops} connect\) in <equality> not kept"
-        said = pytest.warns(FileWarning, match=text) if loops > 0 else contextlib.nullcontext()
-        with said:
-            self.skeleton = ik.load_skeleton(self.path)
-            self.judge = Judge(self.path)
+        looped = ik.load_skeleton(self.path)
+        self.skeleton, self.judge = looped.opened, Judge(self.path)
+        assert len(looped.loops) == loops
         assert len(self.skeleton.couplings) == len(self.judge.equalities) == count
         parents = {bone.parent for bone in self.skeleton.bones}
         self.tips = [bone.name for bone in self.skeleton.bones if bone.name not in parents]
@@ -114,13 +110,6 @@ def test_ratios_hold_in_every_frame_of_a_track(name: str):
     track = ik.track(skeleton, ik.Markers(positions=places, names=tuple(points), rate=100.0))
     assert (track.motion.q >= skeleton.lower).all() and (track.motion.q <= skeleton.upper).all()
     robot.assert_same(track.motion.q)
-
-
-def test_loops_are_said_to_be_left_out():
-    """What `exactik inspect` prints is what `load_skeleton` warns of."""
-    facts = inspect_file(find_robot(*ROBOTS["robotiq"][:2]))
-    assert [note.code for note in facts.oddities] == ["loop-not-kept"]
-    assert "2 loops (2 connect) in <equality> not kept" in facts.oddities[0]
 
 
 @pytest.mark.parametrize(

@@ -10,17 +10,18 @@ import numpy as np
 import pytest
 
 import exactik as ik
+from exactik.solvers.batch import BatchResult
 
 
 @pytest.fixture(scope="module")
-def batch() -> ik.BatchResult:
+def batch() -> BatchResult:
     problem = ik.Problem(ik.human(), ik.PositionGoal("r_hand", (0.4, 0.3, 1.2)))
     targets = np.random.default_rng(0).normal((0.0, 0.0, 1.2), 0.5, size=(6, 3))
     return ik.solve_batch(problem, {"r_hand": targets})
 
 
 def test_results_are_read_only_and_everything_is_worked_out_from_them(
-    batch: ik.BatchResult,
+    batch: BatchResult,
 ) -> None:
     result = ik.solve(batch.problem)
     for array in (result.q, batch.q, batch.cost, batch.ended, batch[0].q, batch[1:3].q):
@@ -35,9 +36,9 @@ def test_results_are_read_only_and_everything_is_worked_out_from_them(
     assert again.iterations == 0
 
 
-def test_a_part_of_a_batch_is_a_batch(batch: ik.BatchResult) -> None:
+def test_a_part_of_a_batch_is_a_batch(batch: BatchResult) -> None:
     part = batch[1:5:2]
-    assert isinstance(part, ik.BatchResult) and len(part) == 2
+    assert isinstance(part, BatchResult) and len(part) == 2
     np.testing.assert_array_equal(part.q, batch.q[1:5:2])
     for name, errors in batch.goal_errors.items():
         np.testing.assert_array_equal(part.goal_errors[name], errors[1:5:2])
@@ -59,7 +60,7 @@ def test_a_part_of_a_batch_is_a_batch(batch: ik.BatchResult) -> None:
 @pytest.mark.parametrize(
     "twin_of", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
 )
-def test_results_survive_pickles_and_copies(batch: ik.BatchResult, twin_of) -> None:
+def test_results_survive_pickles_and_copies(batch: BatchResult, twin_of) -> None:
     result = ik.solve(batch.problem, history=True)
     twin = twin_of(result)
     np.testing.assert_array_equal(twin.q, result.q)

@@ -17,6 +17,7 @@ import exactik as ik
 from exactik import Bone, Coupling, Joint, Skeleton
 from exactik.model.functions import Linear
 from exactik.recordings.tracking import TrackingOptions
+from exactik.solvers.batch import BatchResult
 from exactik.typing import Array
 
 __all__ = ["describe_tracks", "make_problem", "make_recordings", "make_targets", "solve", "track"]
@@ -70,7 +71,7 @@ def make_targets(problem: ik.Problem, count: int) -> dict[str, Array]:
     return {name: places[:, k] for k, name in enumerate(skeleton.markers)}
 
 
-def solve(kind: str, solver: str, count: int, device: str) -> ik.BatchResult:
+def solve(kind: str, solver: str, count: int, device: str) -> BatchResult:
     """Solve a batch with the number of starts that goes with the solver."""
     problem = make_problem(kind)
     targets = make_targets(problem, count)

@@ -5,7 +5,7 @@ mirror images, `find_figure_up` which axis is up, `read_bone_name` what a single
 markers and where they are on the body: `exactik.anatomy.marker_sets`.
 """
 
-from exactik.anatomy._body import (
+from exactik.anatomy._bone_tree import (
     ARM_PARTS,
     LEG_PARTS,
     LIKELY,
@@ -17,8 +17,7 @@ from exactik.anatomy._body import (
     BoneRole,
     find_stem,
 )
-from exactik.anatomy._describe import describe_body, describe_whole_body
-from exactik.anatomy._limbs import find_limbs
+from exactik.anatomy._describe import describe_body, describe_whole_body, find_limbs
 from exactik.anatomy._names import (
     BoneName,
     find_mirrored_name,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from exactik._text import join_names
-from exactik.anatomy._body import (
+from exactik.anatomy._bone_tree import (
     ARM_PARTS,
     CERTAIN,
     GUESSED,
@@ -17,14 +17,16 @@ from exactik.anatomy._body import (
     LIKELY,
     LIMB_PARTS,
     NO_ROLE,
+    SAME_PLACE,
     SIDES,
     Anatomy,
     BodyPart,
     BoneRole,
+    BoneTree,
+    JointCentres,
     find_stem,
     is_part_name,
 )
-from exactik.anatomy._bone_tree import SAME_PLACE, BoneTree, JointCentres
 from exactik.anatomy._limb_parts import LimbParts
 from exactik.errors import ModelError
 from exactik.model import Skeleton
@@ -315,3 +317,26 @@ class _Description:
                 role = role._replace(side=side, part=find_stem(given[bone]), confidence=CERTAIN)
             roles.append(role)
         return tuple(roles)
+
+
+def find_limbs(skeleton: Skeleton) -> list[tuple[str, ...]]:
+    """Return the bones of each limb, from the root outwards; every bone is in one.
+
+    Pelvis, trunk, head, arms and legs of a body; what is none of these, and a figure that is no
+    body, is taken apart where its tree forks.
+    """
+    children: dict[str | None, list[str]] = {}
+    for bone in skeleton.bones:
+        children.setdefault(bone.parent, []).append(bone.name)
+    limbs: dict[str, list[str]] = {}
+    limb_of: dict[str | None, str] = {}
+    for bone, role in zip(skeleton.bones, describe_body(skeleton).roles, strict=True):
+        goes_on = bone.parent is not None and len(children[bone.parent]) == 1
+        limb = limb_of[bone.parent] if goes_on else bone.name
+        if role.limb != "":
+            limb = f" {'pelvis' if (role.limb, role.part) == ('trunk', 'pelvis') else role.limb}"
+        elif limb.startswith(" "):
+            limb = bone.name
+        limb_of[bone.name] = limb
+        limbs.setdefault(limb, []).append(bone.name)
+    return [tuple(bones) for bones in limbs.values()]

@@ -14,8 +14,14 @@ from collections.abc import Mapping
 from itertools import combinations, pairwise
 
 from exactik._text import join_names
-from exactik.anatomy._body import ARM_PARTS, LEG_PARTS, BodyPart
-from exactik.anatomy._bone_tree import SAME_PLACE, BoneTree, JointCentres
+from exactik.anatomy._bone_tree import (
+    ARM_PARTS,
+    LEG_PARTS,
+    SAME_PLACE,
+    BodyPart,
+    BoneTree,
+    JointCentres,
+)
 from exactik.errors import ModelError
 
 _ARM_NAMES = ("clavicle", "shoulder", "upper_arm", "arm", "forearm", "hand")

@@ -82,21 +82,14 @@ def read_data(name: str) -> dict[str, Any]:
 
 
 class BoneName(NamedTuple):
-    """What the name of a bone says.
+    """What the name of a bone says."""
 
-    Attributes:
-        side: "left", "right" or "".
-        part: of the body, such as "thigh", see `vocabulary.toml`; "" if none is known by that name.
-        stem: the name without side, noise and numbers, in lower case.
-        number: the last number in it, −1 for none.
-        is_helper: whether it is an end or a dummy rather than a bone.
-    """
-
-    side: str
+    side: str  # "left", "right" or ""
+    # Of the body, such as "thigh", see `vocabulary.toml`; "" if none is known by that name
     part: str
-    stem: str
-    number: int
-    is_helper: bool
+    stem: str  # the name without side, noise and numbers, in lower case
+    number: int  # the last number in it, −1 for none
+    is_helper: bool  # whether it is an end or a dummy rather than a bone
 
 
 def strip_prefix(name: str) -> str:

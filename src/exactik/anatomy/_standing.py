@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from exactik.anatomy._body import SIDES, Anatomy
+from exactik.anatomy._bone_tree import SIDES, Anatomy
 from exactik.anatomy._describe import describe_body
 from exactik.errors import ModelError
 from exactik.model import Skeleton

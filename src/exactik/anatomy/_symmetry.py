@@ -21,20 +21,15 @@ SAME_PLACE_SHARE = 0.01
 
 
 class Symmetry(NamedTuple):
-    """The two sides of a figure.
+    """The two sides of a figure."""
 
-    Attributes:
-        partners: of each bone, (n_bones,); itself for bones of the middle.
-        named: whether a bone has a partner and names tell so, (n_bones,); else the shape alone.
-        normal: of the plane between the sides in the neutral pose, world, (3,); from left to right
-            where names tell which is which.
-        middle: a point of it [m, world], (3,).
-    """
-
-    partners: IntArray
+    partners: IntArray  # of each bone, (n_bones,); itself for bones of the middle
+    # Whether a bone has a partner and names tell so, (n_bones,); else the shape alone
     named: BoolArray
+    # Of the plane between the sides in the neutral pose, world, (3,); from left to right where
+    # names tell which is which
     normal: Array
-    middle: Array
+    middle: Array  # a point of it [m, world], (3,)
 
 
 def reflect(points: Array, normal: Array, middle: Array) -> Array:

@@ -9,14 +9,16 @@ import sys as _sys
 
 from exactik._renamed import answer_calls as _answer_calls
 from exactik.archive._archive import ArchiveResult, retarget_archive, solve_archive
-from exactik.archive._cluster import LOST_LOOKS, kept_up, open_client
 from exactik.archive._ledger import FILTERS, Ledger
 from exactik.archive._options import (
+    LOST_LOOKS,
     TIME_LIMIT,
     ArchiveOptions,
     Progress,
     RetargetArchiveOptions,
     RunOptions,
+    kept_up,
+    open_client,
 )
 from exactik.archive._rows import LedgerRow, read_counts
 from exactik.archive._run import MAX_UNSTARTED, Queue

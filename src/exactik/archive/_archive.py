@@ -13,9 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from exactik._options import accepts_options
 from exactik.archive._clip_plan import ClipPlan, Condition, parse_conditions, write_kept
-from exactik.archive._cluster import open_client
 from exactik.archive._ledger import Ledger
-from exactik.archive._options import ArchiveOptions, Progress, RetargetArchiveOptions, RunOptions
+from exactik.archive._options import (
+    ArchiveOptions,
+    Progress,
+    RetargetArchiveOptions,
+    RunOptions,
+    open_client,
+)
 from exactik.archive._plan import Plan
 from exactik.archive._rows import read_counts
 from exactik.archive._run import Queue

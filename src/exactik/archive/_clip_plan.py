@@ -39,21 +39,13 @@ OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
 
 @dataclass(kw_only=True)
 class ClipPlan:
-    """What one command asks.
+    """What one command asks."""
 
-    Attributes:
-        ledger: of the archive.
-        storage: where outputs go.
-        options: of all clips.
-        figure: that takes them over.
-        check: whether clips that are done are compared with their files again.
-    """
-
-    ledger: Ledger
-    storage: Storage
-    options: ClipOptions
-    figure: Figure
-    check: bool = False
+    ledger: Ledger  # of the archive
+    storage: Storage  # where outputs go
+    options: ClipOptions  # of all clips
+    figure: Figure  # that takes them over
+    check: bool = False  # whether clips that are done are compared with their files again
 
     @classmethod
     def of(cls, to: str, *, ledger: Ledger, storage: Storage, **asked: Any) -> ClipPlan:
@@ -110,15 +102,10 @@ class ClipPlan:
 
 
 class _Quantity(NamedTuple):
-    """A measure of a clip, and in which units a condition may have it.
+    """A measure of a clip, and in which units a condition may have it."""
 
-    Attributes:
-        fact: its name among the facts of a clip.
-        units: unit → what one of it is in that of the fact; "" for none.
-    """
-
-    fact: str
-    units: Mapping[str, float]
+    fact: str  # its name among the facts of a clip
+    units: Mapping[str, float]  # unit → what one of it is in that of the fact; "" for none
 
 
 QUANTITIES: Mapping[str, _Quantity] = {
@@ -133,19 +120,12 @@ CONDITION = re.compile(r"\s*([a-z]+)\s*(<=|>=|<|>)\s*([0-9]*\.?[0-9]+)\s*([a-z%]
 
 
 class Condition(NamedTuple):
-    """One condition on a clip.
+    """One condition on a clip."""
 
-    Attributes:
-        text: as it was given.
-        fact: name among the facts of a clip.
-        holds: of a value and the bound.
-        bound: in the unit of the fact.
-    """
-
-    text: str
-    fact: str
-    holds: Callable[[float, float], bool]
-    bound: float
+    text: str  # as it was given
+    fact: str  # name among the facts of a clip
+    holds: Callable[[float, float], bool]  # of a value and the bound
+    bound: float  # in the unit of the fact
 
 
 def parse_conditions(texts: Sequence[str]) -> tuple[Condition, ...]:

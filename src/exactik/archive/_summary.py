@@ -23,30 +23,19 @@ DATA = "@DATA@"
 
 
 class Measure(NamedTuple):
-    """A number of a take, for page and table.
+    """A number of a take, for page and table."""
 
-    Attributes:
-        fact: its name among the facts of a result, and of the column of the table.
-        title: of the column of the page; "" for none.
-        digits: after the point.
-        style: of the cells of the page, beside "number".
-    """
-
-    fact: str
-    title: str = ""
-    digits: int = 0
-    style: str = ""
+    fact: str  # its name among the facts of a result, and of the column of the table
+    title: str = ""  # of the column of the page; "" for none
+    digits: int = 0  # after the point
+    style: str = ""  # of the cells of the page, beside "number"
 
 
 class Kind(NamedTuple):
-    """A kind of archive.
+    """A kind of archive."""
 
-    Attributes:
-        measures: of its takes.
-        first: fact by which the page is sorted first, the largest on top; None: by the verdict.
-    """
-
-    measures: tuple[Measure, ...]
+    measures: tuple[Measure, ...]  # of its takes
+    # Fact by which the page is sorted first, the largest on top; None: by the verdict
     first: str | None = None
 
 

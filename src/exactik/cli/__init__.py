@@ -22,9 +22,9 @@ from exactik.cli._app import (
 from exactik.cli._help import OLD_SPELLINGS, WITHDRAWN
 
 if _typing.TYPE_CHECKING:
+    from exactik.cli._options import parse_mapping
     from exactik.cli._play import read_motion
     from exactik.cli._pose import load_figure
-    from exactik.cli._tables import parse_mapping
 
 __all__ = [
     "OLD_SPELLINGS",
@@ -46,7 +46,7 @@ __all__ = [
 _LATE = {
     "_play": "read_motion",
     "_pose": "load_figure",
-    "_tables": "parse_mapping",
+    "_options": "parse_mapping",
 }
 
 

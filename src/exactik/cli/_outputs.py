@@ -14,14 +14,7 @@ from typing import Any
 
 from exactik._options import option
 from exactik._text import count_noun
-from exactik.cli._app import (
-    LINE_WIDTH,
-    command_line,
-    complain,
-    format_entry,
-    print_json,
-    say,
-)
+from exactik.cli._app import LINE_WIDTH, command_line, complain, format_entry, print_json, say
 from exactik.cli._options import to_flag
 from exactik.cli._stopwatch import Stopwatch
 from exactik.errors import ExactikError, FileError, UsageError
@@ -80,19 +73,12 @@ class MotionOutputs:
 
 @dataclass(frozen=True)
 class OutputPlan:
-    """What becomes of a recording.
+    """What becomes of a recording."""
 
-    Attributes:
-        source: the recording.
-        targets: files of its motion.
-        report: of it, or None.
-        blank: qualities of the values that tables leave out.
-    """
-
-    source: Path
-    targets: tuple[Path, ...]
-    report: Path | None
-    blank: tuple[Quality, ...] = (Quality.OPEN,)
+    source: Path  # the recording
+    targets: tuple[Path, ...]  # files of its motion
+    report: Path | None  # of it, or None
+    blank: tuple[Quality, ...] = (Quality.OPEN,)  # qualities of the values that tables leave out
 
     def of_subject(self, name: str) -> OutputPlan:
         """Return the plan for one of several subjects: its name is added to those of the files."""

@@ -51,10 +51,16 @@ def pose(
         exactik pose laikago.urdf --up y
     """
     from exactik.studio.viewer import PoseViewer
+    from exactik.studio.viewer.posing import find_state_folder
 
     figure = read_figure(model)
     print_look_notes(model, figure.skeleton)
-    viewer = PoseViewer(figure.skeleton, up_axis=reading.up or figure.up, port=page.port)
+    viewer = PoseViewer(
+        figure.skeleton,
+        up_axis=reading.up or figure.up,
+        port=page.port,
+        autosave=find_state_folder(),
+    )
     serve(viewer, page.browser)
 
 

@@ -7,6 +7,7 @@ caller, where it is optimised again, and so on up to the function that Python ca
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from numba.core.codegen import JITCodeLibrary
@@ -15,15 +16,41 @@ from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.typed_passes import NativeLowering
 
 
-class _LinkOnlyLibrary(JITCodeLibrary):
-    """Code of a function and of those that it calls, as it was generated."""
+class LinkOnlyLibrary(JITCodeLibrary):
+    """Code of one function as it was generated; those that it calls are linked when one asks."""
+
+    _whole: Any = None
 
     def finalize(self) -> None:
-        for library in dict.fromkeys(self._linking_libraries):
+        for library in self._linking_libraries:
             self._reload_init.update(library._reload_init)
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         self._finalize_dynamic_globals()
         self._finalized = True
+
+    def add_needed(self, modules: dict[Any, Any]) -> None:
+        """Add the modules of this function and of all that it calls, by their libraries."""
+        if self not in modules:
+            modules[self] = super()._get_module_for_linking()
+            for library in dict.fromkeys(self._linking_libraries):
+                if isinstance(library, LinkOnlyLibrary):
+                    library.add_needed(modules)
+                elif library not in modules:
+                    modules[library] = library._get_module_for_linking()
+
+    def _get_module_for_linking(self) -> Any:
+        if self._whole is None:
+            modules: dict[Any, Any] = {}
+            self.add_needed(modules)
+            own, *called = modules.values()
+            self._whole = link_into(own.clone(), called)
+        return self._whole
+
+
+def link_into(whole: Any, modules: Iterable[Any]) -> Any:
+    """Link into a module of LLVM what it refers to of others, which stay as they are."""
+    for module in modules:
+        whole.link_in(module, preserve=True)
+    return whole
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -34,7 +61,7 @@ class _LinkOnlyLowering(NativeLowering):
 
     def run_pass(self, state: Any) -> Literal[True]:
         context = state.targetctx
-        state.library = _LinkOnlyLibrary(context.codegen(), state.func_id.func_qualname)
+        state.library = LinkOnlyLibrary(context.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         super().run_pass(state)
         state.library._ensure_finalized()

@@ -1,7 +1,6 @@
 """Files: readers that turn them into models and recordings, in metres and radians; and writers."""
 
 from exactik.errors import Note
-from exactik.io._element import Element
 from exactik.io._files import open_atomic, read_text
 from exactik.io._load import (
     load_coordinate_table,
@@ -22,7 +21,7 @@ from exactik.io._load import (
 )
 from exactik.io._notes import Notes, collect_warnings
 from exactik.io._rest_frames import compute_coordinates, make_continuous
-from exactik.io._xml import MAX_DEPTH, read_xml
+from exactik.io._xml import MAX_DEPTH, Element, read_xml
 from exactik.io.conversion import (
     Conversion,
     ConvertOptions,

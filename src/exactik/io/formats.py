@@ -14,50 +14,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from exactik.errors import FileError
-from exactik.io._format import CONTENTS, PLURALS, Content, Format, Function, Outline
+from exactik.io._format import CONTENTS, PLURALS, Content, Format, Function
 from exactik.io._notes import Notes
-
-__all__ = [
-    "AMC",
-    "ASF",
-    "BEYONDMIMIC",
-    "BVH",
-    "C3D",
-    "CONTENTS",
-    "CSV",
-    "FORMATS",
-    "GLB",
-    "GLTF",
-    "GMR",
-    "MIMICKIT",
-    "MJCF",
-    "MJLAB",
-    "MOT",
-    "NPZ",
-    "OSIM",
-    "PROTOMOTIONS",
-    "STO",
-    "TRC",
-    "TSV",
-    "UNITREE",
-    "URDF",
-    "Content",
-    "Format",
-    "Function",
-    "Outline",
-    "describe_formats",
-    "find_content",
-    "find_format",
-    "readable_format_of",
-    "readable_formats",
-    "readable_suffixes",
-    "reader_of",
-    "suffix_of",
-    "with_suffix",
-    "writable_formats",
-    "writable_suffixes",
-    "writer_of",
-]
 
 PathLike = str | os.PathLike[str]
 
@@ -119,7 +77,7 @@ URDF = Format(
     up_axis_is_fixed=True,
     keeps="links, joints, limits, masses, mimic joints as couplings",
     loses="names that joints had; joints of several dofs become several, balls three hinges, "
-    "markers links; curves that drive joints become lines; shapes are not written",
+    "markers links; curves that drive joints become lines; shapes and loops are not written",
     assumes="metres, z up; the root is fixed unless `floating=True`",
 )
 MJCF = Format(
@@ -128,7 +86,8 @@ MJCF = Format(
     readers=_of("robots", skeleton="read_robot_skeleton"),
     up_axis="z",
     up_axis_is_fixed=True,
-    keeps="bodies, joints, limits, defaults, includes; equalities of joints as couplings",
+    keeps="bodies, joints, limits, defaults, includes; equalities of joints as couplings, "
+    "connect and weld as closed loops",
     assumes="metres, z up; the root floats if the file has a free joint",
 )
 
@@ -141,7 +100,8 @@ OSIM = Format(
     readers=_of("opensim", skeleton="read_opensim_skeleton"),
     details_of=Function("exactik.io.opensim:describe_opensim_model"),
     up_axis="y",
-    keeps="bodies, joints, coordinates, clamped ranges, locks, coordinate couplers, markers",
+    keeps="bodies, joints, coordinates, clamped ranges, locks, coordinate couplers, "
+    "constraints of points, lines, distances and welds as closed loops, markers",
     assumes="metres, y up; ranges that are not clamped are no limits",
 )
 

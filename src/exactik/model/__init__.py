@@ -1,7 +1,7 @@
 """The figure: bones, joints, markers, limits; forward kinematics and Jacobians."""
 
 from exactik.model._bone import Bone
-from exactik.model._coupling import Closure, Coupling
+from exactik.model._coupling import Coupling
 from exactik.model._jacobian import (
     Frame,
     Route,
@@ -12,8 +12,8 @@ from exactik.model._jacobian import (
     finite_difference_jacobian,
     unit_velocity_jacobian,
 )
-from exactik.model._mass import BoneMass, LazyMasses
-from exactik.model._pose import Pose
+from exactik.model._loop import Loop, name_loops
+from exactik.model._pose import BoneMass, LazyMasses, Pose
 from exactik.model._reroot import reroot, reroot_coordinates
 from exactik.model._skeleton import Skeleton
 from exactik.model.figures import dress, hand, human, octopus, quadruped
@@ -24,13 +24,13 @@ __all__ = [
     "JOINT_KINDS",
     "Bone",
     "BoneMass",
-    "Closure",
     "Coupling",
     "Frame",
     "Joint",
     "JointAxis",
     "JointKind",
     "LazyMasses",
+    "Loop",
     "Pose",
     "Route",
     "Rows",
@@ -42,6 +42,7 @@ __all__ = [
     "finite_difference_jacobian",
     "hand",
     "human",
+    "name_loops",
     "octopus",
     "quadruped",
     "reroot",

@@ -25,16 +25,11 @@ from exactik.typing import Array, BoolArray, IntArray
 
 
 class CoordinateSpace:
-    """The coordinates of a skeleton, which is the only class that has them.
+    """The coordinates of a skeleton, which is the only class that has them."""
 
-    Attributes:
-        name: of the figure.
-        bones: parents before children.
-        couplings: dofs that follow others and are no coordinates, each after its driver.
-    """
-
-    name: str
-    bones: tuple[Bone, ...]
+    name: str  # of the figure
+    bones: tuple[Bone, ...]  # parents before children
+    # Dofs that follow others and are no coordinates, each after its driver
     couplings: tuple[Coupling, ...]
 
     _index: dict[str, int]  # of each bone, by its name

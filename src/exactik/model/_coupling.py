@@ -1,23 +1,13 @@
-"""What ties bones across joints: dofs that follow others, points that belong together.
-
-Mimic joints, tendons, a patella on its knee are couplings, which coordinates keep. Loops of bones
-are closures, which a tree does not keep.
-"""
+"""Dofs that follow others: mimic joints, tendons, a patella on its knee."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
-
-import numpy as np
 
 from exactik.errors import ModelError, UnknownNameError
 from exactik.model._bone import Bone
-from exactik.model._mass import Point
-from exactik.model._pose import Pose
 from exactik.model.functions import Constant, CoordinateFunction, Linear
-from exactik.typing import Array
 
 _BALLS = ("exp_map", "swing_twist", "quaternion")
 
@@ -85,42 +75,3 @@ def check_couplings(bones: Sequence[Bone], couplings: Sequence[Coupling]) -> tup
             name = by_name[name].driver
         ordered.update((name, by_name[name]) for name in reversed(path))
     return tuple(ordered.values())
-
-
-class Closure(NamedTuple):
-    """Two points that should be at one place, as a PointConstraint of OpenSim's says.
-
-    Attributes:
-        name: what the loop is called.
-        bones: of the two points.
-        points: in the frames of these bones [m].
-    """
-
-    name: str
-    bones: tuple[str, str]
-    points: tuple[Point, Point]
-
-    def measure_gap(self, pose: Pose) -> Array:
-        """Return how far apart the two points are in a pose [m], (…)."""
-        one, other = (
-            pose.point(bone, point) for bone, point in zip(self.bones, self.points, strict=True)
-        )
-        return np.linalg.norm(one - other, axis=-1)
-
-    def moved(self, move: Callable[[str, Array], Array]) -> Closure:
-        """Return the same with each point where `move(bone, point)` has it."""
-        one, other = (
-            move(bone, np.asarray(point)).tolist()
-            for bone, point in zip(self.bones, self.points, strict=True)
-        )
-        return self._replace(points=(tuple(one), tuple(other)))
-
-
-def check_closures(closures: Iterable[Closure], bones: Sequence[str]) -> tuple[Closure, ...]:
-    """Return closures, all of whose bones exist."""
-    checked = tuple(closures)
-    for closure in checked:
-        for bone in closure.bones:
-            if bone not in bones:
-                raise UnknownNameError("bone", bone, bones)
-    return checked

@@ -61,6 +61,8 @@ def reroot(skeleton: Skeleton, bone: str) -> Skeleton:
     if len(path) == 1:
         return skeleton
     _refuse_coupled_joints(skeleton, path)
+    if path[0].joint.nv == 0 and any(loop.b is None for loop in skeleton.loops):
+        raise ModelError(f"a loop holds {skeleton.name!r} to the world; it cannot be re-rooted")
     new_origins = {above.name: np.array(below.offset) for above, below in pairwise(path)}
     no_shift = np.zeros(3)
     changed = {path[-1].name: _make_root(skeleton, path)}
@@ -90,10 +92,10 @@ def reroot(skeleton: Skeleton, bone: str) -> Skeleton:
     ]
     markers = {m: (b, x - new_origins.get(b, no_shift)) for m, (b, x) in skeleton.markers.items()}
     T_new_old = {bone: _make_shift(-origin) for bone, origin in new_origins.items()}
-    moved = skeleton.with_bones(bones, markers).with_closures(
+    moved = skeleton.with_bones(bones, markers).with_loops(
         [
-            closure.moved(lambda bone, x: x - new_origins.get(bone, no_shift))
-            for closure in skeleton.closures
+            loop.moved(lambda bone, x: x - new_origins.get(bone or "", no_shift))
+            for loop in skeleton.loops
         ]
     )
     # Stretched to the bones as they are, so that parts of bones keep their place in the new frames.

@@ -18,7 +18,7 @@ from exactik.kernels.linear.elimination import ancestor_pairs
 from exactik.kernels.tree import fk
 from exactik.model._bone import Bone
 from exactik.model._coordinates import CoordinateSpace
-from exactik.model._coupling import Closure, Coupling, check_closures, check_couplings
+from exactik.model._coupling import Coupling, check_couplings
 from exactik.model._jacobian import (
     Frame,
     Route,
@@ -27,9 +27,9 @@ from exactik.model._jacobian import (
     bone_jacobian,
     bone_jacobian_dot,
 )
-from exactik.model._mass import BoneMass, LazyMasses, check_masses, map_masses, scale_masses
+from exactik.model._loop import Loop, check_loops
 from exactik.model._packing import find_last_dofs
-from exactik.model._pose import Pose
+from exactik.model._pose import BoneMass, LazyMasses, Pose, check_masses, map_masses, scale_masses
 from exactik.model._structure import (
     Point,
     check_marker_places,
@@ -55,7 +55,7 @@ class Skeleton(CoordinateSpace):
         markers: name → (bone, point in the bone's frame [m]).
         couplings: dofs that follow others and are no coordinates, each after its driver.
         home: coordinates of the pose that its file calls home, (nq,); None if it names none.
-        closures: loops that its file has. Nothing keeps them; a verdict says by how much they gape.
+        loops: bodies that are held together across the tree; `solve` closes them.
 
     Two skeletons are equal if they move alike: what they look like, `visuals`, what they weigh,
     `masses`, how fast they may move and where they are at home are not compared.
@@ -66,7 +66,7 @@ class Skeleton(CoordinateSpace):
     markers: Mapping[str, tuple[str, Point]]
     couplings: tuple[Coupling, ...]
     home: Array | None
-    closures: tuple[Closure, ...]
+    loops: tuple[Loop, ...]
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Skeleton(CoordinateSpace):
         home: ArrayLike | None = None,
         max_speed: Mapping[str, float] | None = None,
         shapes: Shapes | LazyShapes | None = None,
-        closures: Sequence[Closure] = (),
+        loops: Sequence[Loop] = (),
     ):
         """See `Skeleton.build`."""
         ordered = order_parents_first(bones)
@@ -95,9 +95,8 @@ class Skeleton(CoordinateSpace):
         self._set("_masses", masses)
         self._set("home", None if home is None else freeze(require_shape("home", home, self.nq)))
         self._set("_max_speed", MappingProxyType(check_speeds(max_speed, self.dof_names)))
-
         self._set("_shapes", shapes)
-        self._set("closures", check_closures(closures, names))
+        self._set("loops", check_loops(loops, names))
 
     _max_speed: Mapping[str, float]
     _shapes: Shapes | LazyShapes | None
@@ -137,7 +136,7 @@ class Skeleton(CoordinateSpace):
 
     def _copy(self, **changes: Any) -> Skeleton:
         """Return the same skeleton, but for some arguments of `build`."""
-        own = ("name", "bones", "markers", "couplings", "home", "closures")
+        own = ("name", "bones", "markers", "couplings", "home", "loops")
         kept = {key: getattr(self, key) for key in own}
         kept |= {"visuals": self._visuals, "masses": self._masses, "max_speed": self._max_speed}
         kept["shapes"] = self._shapes
@@ -155,7 +154,7 @@ class Skeleton(CoordinateSpace):
     def __reduce__(self) -> tuple[Any, ...]:
         state = (self.name, self.bones, dict(self.markers), self.couplings, self._visuals)
         masses = self._masses if isinstance(self._masses, LazyMasses) else dict(self._masses)
-        tail = (dict(self._max_speed), self._shapes, self.closures)
+        tail = (dict(self._max_speed), self._shapes, self.loops)
         return type(self), (*state, masses, self.home, *tail)
 
     def __eq__(self, other: object) -> bool:
@@ -293,9 +292,14 @@ class Skeleton(CoordinateSpace):
         """Return the same skeleton with these markers instead of its own."""
         return self._copy(markers=markers)
 
-    def with_closures(self, closures: Sequence[Closure]) -> Skeleton:
-        """Return the same skeleton with these loops instead of its own."""
-        return self._copy(closures=closures)
+    def with_loops(self, loops: Sequence[Loop] | Loop) -> Skeleton:
+        """Return the same skeleton with these loops, and no others."""
+        return self._copy(loops=(loops,) if isinstance(loops, Loop) else tuple(loops))
+
+    @cached_property
+    def opened(self) -> Skeleton:
+        """The same skeleton without its loops."""
+        return self.with_loops(()) if len(self.loops) > 0 else self
 
     def with_visuals(self, visuals: Visuals | LazyVisuals | None) -> Skeleton:
         """Return the same skeleton with this look instead of its own; None for no look."""
@@ -378,8 +382,8 @@ class Skeleton(CoordinateSpace):
         driven = {coupling.driven for coupling in self.couplings}
         dofs = {f"{b.name}.{dof}" for b in bones for dof in b.joint.dof_names} - driven
         speeds = {dof: speed for dof, speed in self._max_speed.items() if dof in dofs}
-        closures = [closure for closure in self.closures if kept.issuperset(closure.bones)]
-        changes = {"masses": masses, "home": home, "max_speed": speeds, "closures": closures}
+        loops = [loop for loop in self.loops if kept.issuperset(loop.bones)]
+        changes = {"masses": masses, "home": home, "max_speed": speeds, "loops": loops}
         return self._copy(name=name, bones=bones, markers=markers, **changes)
 
     # --- motion

@@ -1,15 +1,17 @@
-"""Which dofs a name or a pattern means; limits, locks and strengths as plain arrays."""
+"""Options of dofs, which dofs a pattern means; limits, locks and strengths as plain arrays."""
 
 from __future__ import annotations
 
 import fnmatch
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import as_floats, is_number
+from exactik._options import option
 from exactik.errors import UnknownNameError, UsageError
 from exactik.kernels.descent.state import Box
 from exactik.model import Skeleton
@@ -107,4 +109,24 @@ def make_box(skeleton: Skeleton, lower: Array, upper: Array, free: Array, streng
         inverse_square_strength=1.0 / strength**2,
         is_rotation=skeleton.turns.astype(float),
         period=2.0 * math.pi * skeleton.is_periodic.astype(float),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DofOptions:
+    """Limits and locks, see `Problem`."""
+
+    limits: str = option(
+        "hard",
+        "Limits of joints: hard, soft or off.",
+        more="Hard limits are never left, soft ones cost.",
+        why="A pose beyond the limits of a body is wrong, whatever the markers say.",
+        metavar="WORD",
+        words={"hard": "hard", "soft": "soft", "off": "off"},
+    )
+    lock: str | Iterable[str] = option(
+        (),
+        "Bones or dofs that stay at rest, by name or pattern; may be given repeatedly.",
+        why="All that can move may be needed.",
+        metavar="NAME",
     )

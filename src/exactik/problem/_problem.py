@@ -261,6 +261,15 @@ class Problem:
             _ = retargeted.goals  # a goal of the user's may refuse its target: now, not later
         return retargeted
 
+    def opened_with(self, goals: Iterable[Goal]) -> Problem:
+        """Return the same problem without the figure's loops, with further goals behind its own.
+
+        Targets are those of the problem that `with_targets` began with.
+        """
+        own = list(self._named_goals.values())
+        own = own[:-1] if self.limits == "soft" else own
+        return _rebuild(self.skeleton.opened, {**self._arguments, "goals": (*own, *goals)})
+
     # --- for solvers
 
     @cached_property

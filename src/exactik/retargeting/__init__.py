@@ -43,12 +43,7 @@ from exactik.retargeting._jumps import (
 )
 from exactik.retargeting._quality import ALLOWED, LIMIT_TOLERANCE, ClipQuality, measure_quality
 from exactik.retargeting._reach import find_hand_reach, measure_hand_places
-from exactik.retargeting._result import (
-    MAX_HAND_ERROR,
-    MAX_SLIDE,
-    Retargeting,
-    TurnSteps,
-)
+from exactik.retargeting._result import MAX_HAND_ERROR, MAX_SLIDE, Retargeting, TurnSteps
 from exactik.retargeting._retarget import PlainRetargetOptions, RetargetOptions, retarget
 from exactik.retargeting.body import (
     MAX_EXTENSION,

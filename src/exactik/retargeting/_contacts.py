@@ -18,42 +18,30 @@ from exactik.typing import Array, BoolArray
 
 @dataclass(frozen=True)
 class ContactOptions:
-    """What counts as standing; lengths in legs of the source.
+    """What counts as standing; lengths in legs of the source."""
 
-    Attributes:
-        begin_speed: [legs/s] below which a stance begins: 0.2 m/s for an adult, of which ankles
-            have 0.1 over a flat foot and 3 and more in swing.
-        end_speed: [legs/s] above which it ends.
-        begin_height: [legs] above the ground level below which it begins: 4 cm for an adult.
-        end_height: [legs] above which it ends.
-        min_duration: [s] of a stance; shorter ones are noise of swinging feet.
-        smoothing: [s] over which speeds are averaged: they are differences of recorded places.
-        max_pivot: [rad] that a foot may turn while heel and ball both stand, 9°: beyond that it
-            pivots on the ball, and the heel goes round.
-    """
-
+    # [legs/s] below which a stance begins: 0.2 m/s for an adult, of which ankles have 0.1 over a
+    # flat foot and 3 and more in swing
     begin_speed: float = 0.25
-    end_speed: float = 0.45
+    end_speed: float = 0.45  # [legs/s] above which it ends
+    # [legs] above the ground level below which it begins: 4 cm for an adult
     begin_height: float = 0.05
-    end_height: float = 0.09
-    min_duration: float = 0.06
+    end_height: float = 0.09  # [legs] above which it ends
+    min_duration: float = 0.06  # [s] of a stance; shorter ones are noise of swinging feet
+    # [s] over which speeds are averaged: they are differences of recorded places
     smoothing: float = 0.05
+    # [rad] that a foot may turn while heel and ball both stand, 9°: beyond that it pivots on the
+    # ball, and the heel goes round
     max_pivot: float = 0.15
 
 
 @dataclass(frozen=True)
 class Contact:
-    """A point of a foot that stands.
+    """A point of a foot that stands."""
 
-    Attributes:
-        side: "left" or "right".
-        point: "ankle" or "ball".
-        frames: from first to last, both included.
-    """
-
-    side: str
-    point: str
-    frames: Segment
+    side: str  # "left" or "right"
+    point: str  # "ankle" or "ball"
+    frames: Segment  # from first to last, both included
 
 
 def find_contacts(places: Array, rate: float, leg: float, options: ContactOptions) -> list[Segment]:

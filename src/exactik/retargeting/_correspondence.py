@@ -29,19 +29,12 @@ MAX_LISTED = 12  # bones without a counterpart in a sentence
 
 
 class BonePair(NamedTuple):
-    """A bone of the target and the one that it takes over.
+    """A bone of the target and the one that it takes over."""
 
-    Attributes:
-        part: of the target's body.
-        source_part: of the source's body; another one only along spine and neck.
-        source: bone.
-        target: bone.
-    """
-
-    part: str
-    source_part: str
-    source: str
-    target: str
+    part: str  # of the target's body
+    source_part: str  # of the source's body; another one only along spine and neck
+    source: str  # bone
+    target: str  # bone
 
 
 @dataclass(frozen=True)

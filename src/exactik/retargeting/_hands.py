@@ -10,10 +10,7 @@ import numpy as np
 
 from exactik.anatomy import SIDES
 from exactik.retargeting._elbow_path import find_elbow_path
-from exactik.retargeting._jumps import (
-    find_limb_jumps,
-    spread_jumps,
-)
+from exactik.retargeting._jumps import find_limb_jumps, spread_jumps
 from exactik.retargeting._reach import (
     LIMB_TURN_WEIGHT,
     PointPath,

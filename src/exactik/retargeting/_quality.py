@@ -23,21 +23,13 @@ ALLOWED: Mapping[str, float] = {
 
 
 class ClipQuality(NamedTuple):
-    """How a motion was taken over.
+    """How a motion was taken over."""
 
-    Attributes:
-        slide_mm: largest slide of a standing foot [mm].
-        wrist_percent: largest distance of a wrist from its place [% of the arm].
-        limit_percent: frames in which a joint is at its limit [%].
-        speed_percent: of the fastest hinge, beside what its motor does [%].
-        jumps: how often a limb or the trunk turns as the source's does not.
-    """
-
-    slide_mm: float
-    wrist_percent: float
-    limit_percent: float
-    speed_percent: float
-    jumps: int
+    slide_mm: float  # largest slide of a standing foot [mm]
+    wrist_percent: float  # largest distance of a wrist from its place [% of the arm]
+    limit_percent: float  # frames in which a joint is at its limit [%]
+    speed_percent: float  # of the fastest hinge, beside what its motor does [%]
+    jumps: int  # how often a limb or the trunk turns as the source's does not
 
     @property
     def faults(self) -> tuple[str, ...]:

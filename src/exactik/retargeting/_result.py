@@ -30,15 +30,10 @@ MAX_REACH_FRAMES = 50  # in which a wrist is off, evenly chosen, that are asked 
 
 
 class TurnSteps(NamedTuple):
-    """Largest turn of a part of a limb from each frame to the next.
+    """Largest turn of a part of a limb from each frame to the next."""
 
-    Attributes:
-        source: [rad], (T − 1,).
-        target: [rad], (T − 1,).
-    """
-
-    source: Array
-    target: Array
+    source: Array  # [rad], (T − 1,)
+    target: Array  # [rad], (T − 1,)
 
 
 @dataclass(frozen=True, eq=False)

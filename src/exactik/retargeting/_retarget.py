@@ -154,7 +154,8 @@ def retarget(motion: Motion, target: Skeleton, options: RetargetOptions) -> Reta
         remarks = (*remarks, f"{rest.words} at rest, which the motion leaves at once")
     if options.mirror_limits is not None:
         target = mirror_limits(target, options.mirror_limits)
-    remarks = (*remarks, *_tell_of_limits(target))
+    remarks = (*remarks, *_tell_of_limits(target), *_tell_of_loops(target))
+    target = target.opened
     free_target, target_up = prepare_target(target, given_target, options.target_up)
     figure = make_target_figure(free_target, given_target, target_up)
     correspondence = make_correspondence(
@@ -221,6 +222,11 @@ def _copy_source(
 
     bends = _find_bends(target, correspondence, rotations)
     return copy_orientations(target, correspondence.pairs, rotations, bends, places, report_frames)
+
+
+def _tell_of_loops(target: Skeleton) -> list[str]:
+    count = len(target.loops)
+    return [f"{count_noun(count, 'closed loop')} of {target.name!r} not kept"] if count > 0 else []
 
 
 def _tell_of_limits(target: Skeleton) -> list[str]:

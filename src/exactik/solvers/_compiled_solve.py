@@ -55,10 +55,11 @@ NO_TARGETS = Targets(np.empty((0, 3)), np.empty((0, 0, 3)), np.empty((0, 0, 3, 3
 
 
 def can_solve_compiled(problem: Problem, method: Method) -> bool:
-    """Whether one compiled call can do it all: no goals in Python, no clock to watch."""
+    """Whether one compiled call can do it all: no goals in Python, no loops, no clock to watch."""
     on_terms = all(part.has_terms for part in problem.template.error_parts)
     on_terms = on_terms and find_weighted_projector(problem) is None
-    ready = problem.compiled and on_terms and isinstance(method, CompiledMethod)
+    open_tree = len(problem.skeleton.loops) == 0
+    ready = problem.compiled and on_terms and open_tree and isinstance(method, CompiledMethod)
     return ready and method.max_seconds is None
 
 
@@ -212,7 +213,8 @@ class Solver:
         if not isinstance(method, CompiledMethod) or not can_solve_compiled(problem, method):
             raise UsageError(
                 f"solver {method.name!r} cannot solve this problem in compiled code alone "
-                "(methods and goals in Python, coupling weights and time limits cannot); use solve"
+                "(methods and goals in Python, coupling weights, closed loops and time limits "
+                "cannot); use solve"
             )
         starts, seed = require_count("starts", starts), require_seed(seed)
         self.problem = problem

@@ -51,7 +51,8 @@ def compute_goal_errors(problem: Problem, q: Array, term_errors: Array | None = 
             errors[k] = term_errors[part.terms].max()
         else:
             residual = problem.residual(q) if residual is None else residual
-            rows = residual[part.rows] if projector is None else (projector @ residual)[part.rows]
+            judged = residual if projector is None else projector @ residual
+            rows = judged[part.rows] * (np.diag(problem.packed.weight)[part.rows] > 0.0)
             errors[k] = np.abs(rows).max(initial=0.0) if part.by_row else np.linalg.norm(rows)
     return errors
 

@@ -17,7 +17,7 @@ from exactik.solvers._certificate import CONVERGED_GRADIENT, Certificate, make_c
 from exactik.solvers._descend import History
 from exactik.solvers._goal_errors import compute_goal_errors, find_contacts
 from exactik.solvers._uncertainty import Covariance, compute_covariance, compute_sensitivity
-from exactik.solvers._verdict import Verdict, make_verdict
+from exactik.solvers._verdict import Verdict, find_pushed_limits, make_verdict
 from exactik.typing import Array
 
 
@@ -98,6 +98,11 @@ class Result:
         errors = self.goal_errors
         return all(errors[p.name] <= p.tolerance for p in self.problem.packed.error_parts)
 
+    @cached_property
+    def solved_problem(self) -> Problem:
+        """The problem that q is to be a minimum of: with closed loops, if the figure has any."""
+        return self.problem
+
     @property
     def solutions(self) -> tuple[Result, ...]:
         """This one and the `other_solutions`: distinct minima, cheapest first."""
@@ -122,6 +127,11 @@ class Result:
             if low or high
         }
 
+    @property
+    def pushed_limits(self) -> tuple[str, ...]:
+        """Dofs that are pushed against their limits, hardest first."""
+        return find_pushed_limits(self)
+
     @cached_property
     def _verdict(self) -> Verdict:
         return make_verdict(self)
@@ -139,7 +149,7 @@ class Result:
     @cached_property
     def certificate(self) -> Certificate:
         """Proof of what kind of place q is."""
-        return make_certificate(self.problem, self.q)
+        return make_certificate(self.solved_problem, self.q)
 
     def covariance(self, sigma: float) -> Covariance:
         """Return how far noise in the target positions moves the dofs.

@@ -29,6 +29,7 @@ from exactik.solvers._goal_errors import (
 from exactik.solvers._method import Method, compute_negligible_cost
 from exactik.solvers._registry import resolve_method
 from exactik.solvers._result import Result
+from exactik.solvers.loops import solve_closed
 from exactik.solvers.starts import (
     find_solutions,
     make_start_table,
@@ -106,7 +107,7 @@ def solve(
     goals: Sequence[Goal] | Goal | None = None,
     options: SolveOptions = SolveOptions(),
 ) -> Result:
-    """Find the pose that meets the goals best.
+    """Find the pose that meets the goals best, among those in which the figure's loops are closed.
 
     Not converging is a result, with its reason in `Result.why`; only misuse raises.
 
@@ -166,6 +167,25 @@ def solve_until_stopped(
     """Solve as `solve` does; raise `Cancelled` soon after another thread sets `stop`."""
     starts, seed = require_count("starts", starts), require_seed(seed)
     q = require_start(problem, q0)
+
+    def solve_open(problem: Problem, method: Method, q: Array, starts: int) -> Result:
+        return _solve_open(problem, method, q, starts, seed, history, stop)
+
+    if len(problem.skeleton.loops) > 0:
+        return solve_closed(problem, method, q, starts, solve_open)
+    return solve_open(problem, method, q, starts)
+
+
+def _solve_open(
+    problem: Problem,
+    method: Method,
+    q: Array,
+    starts: int,
+    seed: int,
+    history: bool,
+    stop: threading.Event | None,
+) -> Result:
+    """Solve a problem of a figure without loops from q, (nq,), which becomes the answer."""
     compiled = None if history else find_compiled_solve(problem, method, starts, seed)
     if compiled is not None:
         return compiled.solve(problem, q)

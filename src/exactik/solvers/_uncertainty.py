@@ -100,7 +100,7 @@ def _invert_hessian(result: Result) -> tuple[Array, Array]:
 
     Dofs are scaled to unit curvature first, so that metres and radians compare.
     """
-    problem, nv = result.problem, result.problem.skeleton.nv
+    problem, nv = result.solved_problem, result.problem.skeleton.nv
     place = View(problem).at(result.q)
     free = np.flatnonzero(~find_active_dofs(problem, place))
     # A solve that rests although it has a slope has a cost that is next to nothing. Residuals would
@@ -225,8 +225,11 @@ def _differentiate_term_by_target(problem: Problem, m: int, force: Array) -> tup
         centroids.differentiate_centroid(terms, problem.packed.arrays.centroids, m, force, work)
         return -work.D[:, 3:], -work.X[:, 3:]
     if terms.other[m] != NONE:
-        placed, other = pairs.place_in_world(terms, m, work), work.R[int(terms.other[m])]
-        axes = work.pair_axes[m]
+        pairs.write_in_world(terms, m, work)
+        placed = terms._replace(
+            target=work.pair_target, rotation=work.pair_turn, weight=work.pair_weight
+        )
+        other, axes = work.R[int(terms.other[m])], work.pair_axes[m]
         first, mixed = _differentiate_by_target(placed, m, work.no_shift, axes @ force, work)
         return axes.T @ first @ other, mixed @ other
     return _differentiate_by_target(terms, m, work.shift, force, work)

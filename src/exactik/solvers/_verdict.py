@@ -10,6 +10,8 @@ The first of these that is true:
     stationary       at rest, but whether it is a minimum is not proven (`Certificate.decided`)
     at-limits        a minimum, and dofs are pushed against their limits
     local-minimum    none of these; another start may do better
+
+Of a figure with closed loops (`loops`) a pose that misses one is neither: it is loop-open.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ STATUSES = (
     "stalled",
     "iteration-limit",
     "time-limit",
+    "loop-open",
 )
 
 MIN_NAMED_PUSH = 1e-3  # relative gradient above which a limit is worth naming
@@ -102,10 +105,11 @@ def _describe_search(result: Result) -> str:
 
 def _may_be_saddle(result: Result) -> bool:
     """Whether eigenvalues must be looked at: a factorisation costs a tenth of them."""
-    place = View(result.problem).at(result.q)
-    free = ~find_active_dofs(result.problem, place)
-    H = result.problem.hessian(result.q)[np.ix_(free, free)]
-    slack = compute_flat_curvature(result.problem, place)
+    problem = result.solved_problem
+    place = View(problem).at(result.q)
+    free = ~find_active_dofs(problem, place)
+    H = problem.hessian(result.q)[np.ix_(free, free)]
+    slack = compute_flat_curvature(problem, place)
     try:
         np.linalg.cholesky(H + slack * np.eye(len(H)))
     except np.linalg.LinAlgError:
@@ -221,16 +225,21 @@ def _describe_contacts(result: Result) -> str:
     return text + (f" and {more} more" if more > 0 else "")
 
 
-def describe_limits(result: Result) -> str:
-    """Return which limits are pushed against, hardest first, or nothing."""
-    problem, place = result.problem, View(result.problem).at(result.q)
+def find_pushed_limits(result: Result) -> tuple[str, ...]:
+    """Return the dofs that are pushed against their limits, hardest first."""
+    problem = result.solved_problem
+    place = View(problem).at(result.q)
     relative = np.abs(place.gradient) / np.maximum(place.scale, 1e-150)
     push = np.where(place.active & ~problem.locked, relative, 0.0)
     order = [i for i in np.argsort(-push) if push[i] > MIN_NAMED_PUSH]
-    if len(order) == 0:
+    return tuple(problem.skeleton.dof_names[i] for i in order)
+
+
+def describe_limits(result: Result) -> str:
+    """Return which limits are pushed against, hardest first, or nothing."""
+    named, sides = find_pushed_limits(result), result.active_limits
+    if len(named) == 0:
         return ""
-    sides = result.active_limits
-    named = [problem.skeleton.dof_names[i] for i in order]
     text = ", ".join(f"{name} is at its {sides[name]} limit" for name in named[:MAX_NAMED_LIMITS])
     more = len(named) - MAX_NAMED_LIMITS
     return text + (f" and so are {more} more dofs at theirs" if more > 0 else "")

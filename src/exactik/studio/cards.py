@@ -60,6 +60,7 @@ def _render_skeleton(skeleton: Skeleton) -> str:
         ("joints", ", ".join(f"{number} {kind}" for kind, number in kinds.items())),
         ("markers", str(len(skeleton.markers))),
         ("couplings", str(len(skeleton.couplings) or "")),
+        ("closed loops", str(len(skeleton.loops) or "")),
         ("look", f"{visuals.vertex_count} vertices" if visuals else "none: drawn as sticks"),
     ]
     picture = _render_picture(compose_scene(Motion(standing, standing.neutral()[None], 1.0)))

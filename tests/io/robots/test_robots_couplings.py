@@ -11,7 +11,7 @@ import pytest
 from exactik.errors import FileError, FileWarning
 from exactik.io import load_joint_names, load_skeleton
 from exactik.io.robots import JointPlace
-from exactik.model import Coupling, Skeleton
+from exactik.model import Coupling
 from exactik.model.functions import Constant, Linear
 from tests.support.robot_files import largest_error, mujoco, pinocchio, pinocchio_poses, write
 
@@ -126,8 +126,7 @@ def test_following_a_joint_that_is_not_there(tmp_path: Path):
     assert skeleton.dof_names == ("a.rz", "c.ry")
 
 
-CONNECT = '<connect body1="a" body2="b" anchor="0 0 0"/>'
-MJCF = f"""<mujoco><worldbody>
+MJCF = """<mujoco><worldbody>
 <body name="a"><joint name="x" ref="30"/><geom size=".1"/></body>
 <body name="b"><joint name="y" type="slide" ref=".5"/><geom size=".1"/></body>
 <body name="c"><joint name="z" axis="1 0 0" ref="10"/><geom size=".1"/></body>
@@ -137,21 +136,15 @@ MJCF = f"""<mujoco><worldbody>
 <joint joint1="z" joint2="y" polycoef="1"/>
 <joint joint1="w" polycoef=".7"/>
 <joint joint1="x" joint2="w" active="false"/>
-{CONNECT}
 </equality></mujoco>"""
-
-
-def load_with_loop(path: Path, length_unit: float | None = None) -> Skeleton:
-    with pytest.warns(FileWarning, match="1 loop \\(1 connect\\) in <equality> not kept"):
-        return load_skeleton(path, length_unit=length_unit)
 
 
 def test_equalities_of_joints_against_mujoco(tmp_path: Path):
     """What MuJoCo holds for a violated equality vanishes at the coordinates of the joints."""
     mj = mujoco()
-    skeleton = load_with_loop(write(tmp_path, "hand.xml", MJCF))
+    skeleton = load_skeleton(write(tmp_path, "hand.xml", MJCF))
     assert skeleton.dof_names == ("a.rz",)
-    model = mj.MjModel.from_xml_string(MJCF.replace(CONNECT, ""))
+    model = mj.MjModel.from_xml_string(MJCF)
     data = mj.MjData(model)
     for x in (-1.0, 0.0, 0.4, 2.0):
         data.qpos[:] = skeleton.joint_coordinates([x])
@@ -162,8 +155,8 @@ def test_equalities_of_joints_against_mujoco(tmp_path: Path):
 
 def test_equalities_by_hand(tmp_path: Path):
     path = write(tmp_path, "hand.xml", MJCF)
-    couplings = {c.driven: c for c in load_with_loop(path).couplings}
-    halved = {c.driven: c for c in load_with_loop(path, 0.5).couplings}
+    couplings = {c.driven: c for c in load_skeleton(path).couplings}
+    halved = {c.driven: c for c in load_skeleton(path, length_unit=0.5).couplings}
     assert couplings["d.rz"] == Coupling("d.rz", None, Constant(0.7))
     x, d = 0.9, 0.9 - math.radians(30)
     assert couplings["b.tz"].driver == "a.rz"

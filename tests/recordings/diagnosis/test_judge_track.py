@@ -57,7 +57,7 @@ def judge(track: ik.Track) -> tuple[str, list[str]]:
 def test_a_clean_recording_is_good(solved: ik.Track):
     assert judge(solved) == ("good", [])
     assert str(solved.verdict).startswith("Good. ") and solved.verdict.exit_code == 0
-    assert "% of the joint angles are measured" in solved.verdict.usable
+    assert "% of the joint angles are free of faults" in solved.verdict.usable
     assert value_of(solved, "markers-used") == 1.0
     assert 1.6 < value_of(solved, "stature-short") < 1.9
     assert value_of(solved, "error") < 0.002 / 1.6 and value_of(solved, "redundancy") > 0.3
@@ -193,6 +193,7 @@ DETAILS = {
     "distance": 0.03,
     "count": 3,
     "measured": 0.9,
+    "bar_deg": 8.0,
     "dofs": 58,
     "doubtful": [],
     "open": [],

@@ -15,6 +15,7 @@ import pytest
 import exactik as ik
 from exactik.errors import GoalError, NonFiniteError, ShapeError, UnknownNameError
 from exactik.solvers import METHODS, CompiledMethod, Method, make_start_table
+from exactik.solvers.batch import BatchResult
 from exactik.typing import Array
 from tests.support.models import chain_of, configuration, planar_arm, random_rotation
 from tests.support.problems import Range, goals_of_every_kind, menagerie, positive
@@ -64,12 +65,12 @@ def part(targets: Mapping[str, Array], own: Any) -> Targets:
     return {name: value[own] for name, value in targets.items()}
 
 
-def assert_equal(batch: ik.BatchResult, other: ik.BatchResult) -> None:
+def assert_equal(batch: BatchResult, other: BatchResult) -> None:
     for name in (*FIELDS, "reached", "solver", "tolerance"):
         np.testing.assert_array_equal(getattr(batch, name), getattr(other, name), name)
 
 
-def assert_alone(batch: ik.BatchResult, targets: Targets, **options: Any) -> None:
+def assert_alone(batch: BatchResult, targets: Targets, **options: Any) -> None:
     """Every entry, and every field of it, is what `solve` gives for that problem alone."""
     for i, ours in enumerate(batch):
         theirs = ik.solve(batch.problem.with_targets(part(targets, i)), **options)

@@ -16,6 +16,7 @@ from exactik.studio.viewer import MotionViewer, PlaybackData, PoseViewer
 from exactik.studio.viewer.page.box import MAX_BOX_POINTS, measure_box
 from exactik.studio.viewer.page.camera import (
     AZIMUTH,
+    ELEVATION,
     FIELD_OF_VIEW,
     MARGIN,
     CameraPlace,
@@ -51,7 +52,7 @@ def test_all_is_seen_and_nothing_could_be_nearer(
     left: float, bottom: float, size: tuple[float, float, float]
 ):
     points = np.random.default_rng(1).uniform(-0.5, 0.5, (200, 3)) * size + (4.0, -2.0, 1.0)
-    place = fit_camera(points, 0.7, WINDOW, FIELD_OF_VIEW, left=left, bottom=bottom)
+    place = fit_camera(points, (0.7, ELEVATION), WINDOW, FIELD_OF_VIEW, left=left, bottom=bottom)
     x, y = project(points, place).T
     low, high = np.array([left, bottom]) + MARGIN, 1.0 - MARGIN
     assert x.min() >= low[0] - 1e-9 and y.min() >= low[1] - 1e-9
@@ -65,7 +66,7 @@ def test_all_is_seen_and_nothing_could_be_nearer(
 
 
 def test_a_single_point_is_before_the_camera():
-    place = fit_camera(np.zeros((1, 3)), 0.0, WINDOW, FIELD_OF_VIEW)
+    place = fit_camera(np.zeros((1, 3)), (0.0, ELEVATION), WINDOW, FIELD_OF_VIEW)
     assert 1e-4 < np.linalg.norm(place.position) < 1e-2
 
 

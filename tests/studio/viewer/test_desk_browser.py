@@ -105,10 +105,10 @@ def test_a_bone_is_turned_and_a_key_dragged(browser: Any, tmp_path: Path, kind: 
 
         # Poses of solvers are seen only while their tab is.
         if kind == "human":
-            page.get_by_role("tab", name="Compare").click()
-            assert wait_for(lambda: panel.compare.seen)
+            page.get_by_role("tab", name="Advanced").click()
+            assert wait_for(lambda: panel.advanced.compare.seen)
             page.get_by_role("tab", name="Pose").click()
-            assert wait_for(lambda: not panel.compare.seen)
+            assert wait_for(lambda: not panel.advanced.compare.seen)
 
         # A click selects the bone; its ring turns it by its own joint alone.
         pose = session.pose()

@@ -13,6 +13,7 @@ import pytest
 
 import exactik as ik
 from exactik.studio.viewer import PoseViewer, Update
+from exactik.studio.viewer.posing import REACHED
 from exactik.typing import Array
 from tests.support.browser import chromium, close_notices, open_page, requests_elsewhere, wait_for
 from tests.support.browser import find_pixel as pixel
@@ -71,6 +72,16 @@ def held_still(viewer: PoseViewer, name: str) -> bool:
     return name in viewer.session.dragged and viewer.session.resting
 
 
+def test_nothing_is_selected_at_first(viewer: PoseViewer, page: Any):
+    assert viewer.handles.selected == "" and not viewer.handles.gizmo._node.visible
+    assert viewer.panel.handle.value == "none"
+    shown = page.get_by_role("tab")
+    assert shown.all_inner_texts() == ["Pose", "Joints", "Keys", "Library", "Advanced"]
+    first = page.locator("body").inner_text().lower()
+    for word in ("method", "glide", "convergence", "solver", "starts", "weight"):
+        assert word not in first
+
+
 def test_the_gizmo_takes_the_hand_where_it_can_be(viewer: PoseViewer, page: Any):
     middle, way = take_arrow(viewer, page, "r_hand")
     before = place_of(viewer, "r_hand")
@@ -79,7 +90,7 @@ def test_the_gizmo_takes_the_hand_where_it_can_be(viewer: PoseViewer, page: Any)
     target = viewer.session.handles["r_hand"].position
     assert np.linalg.norm(target - before) > 0.05
     assert np.linalg.norm(place_of(viewer, "r_hand") - target) < 5e-3
-    assert wait_for(lambda: "reached: every goal" in viewer.panel.status.content)
+    assert wait_for(lambda: viewer.panel.status.content == REACHED)
     page.mouse.up()
     assert wait_for(lambda: len(viewer.session.dragged) == 0)
     assert requests_elsewhere(page) == []
@@ -122,7 +133,7 @@ def test_what_is_out_of_reach_is_approached_with_a_straight_arm_and_without_shak
     cosine = float(arm @ way / np.linalg.norm(arm) / np.linalg.norm(way))
     assert cosine > 0.97, (cosine, shoulder)
     assert wait_for(lambda: "short" in viewer.panel.status.content)
-    assert "reached: every goal" not in viewer.panel.status.content
+    assert viewer.panel.status.content != REACHED
 
 
 def test_a_bone_is_pulled_and_the_pull_is_undone(viewer: PoseViewer, page: Any):
@@ -160,6 +171,42 @@ def test_a_lost_page_lets_go_and_comes_back(viewer: PoseViewer, page: Any):
     pull(page, head, np.array([30.0, 20.0]))  # the page that came back works
     assert wait_for(lambda: "head" in session.dragged)
     assert viewer.handles.selected == "head"
+
+
+def test_two_hands_are_held_together_in_balance_and_seen_from_all_sides(
+    viewer: PoseViewer, page: Any
+):
+    session = viewer.session
+    camera = next(iter(viewer.server.get_clients().values())).camera
+    for name in ("l_hand", "r_hand"):
+        page.mouse.click(*pixel(viewer, place_of(viewer, name)))
+        assert wait_for(lambda n=name: viewer.handles.selected == n)
+    page.keyboard.press("j")
+    assert wait_for(lambda: [join.pair for join in session.state.joins] == [{"l_hand", "r_hand"}])
+    page.get_by_text("Held together: left hand and right hand.").wait_for(timeout=10_000)
+    page.get_by_label("keep balance").click()
+    assert wait_for(lambda: session.state.balanced and viewer.balance.visible)
+    page.get_by_text("in balance").wait_for(timeout=10_000)
+
+    def look_from() -> Array:
+        way = np.array(camera.position) - np.array(camera.look_at)
+        return way / np.linalg.norm(way)
+
+    for view, way in (("front", (1.0, 0.0, 0.0)), ("side", (0.0, -1.0, 0.0)), ("top", (0, 0, 1))):
+        page.get_by_role("button", name=view, exact=True).click()
+        assert wait_for(lambda w=way: float(look_from() @ w) > 0.98), view
+    page.get_by_role("button", name="home", exact=True).click()
+    assert wait_for(lambda: 0.1 < float(look_from()[2]) < 0.4)
+    pull(page, np.array([60.0, 300.0]), np.array([0.0, -290.0]))  # would go below the floor
+    page.mouse.up()
+    page.wait_for_timeout(300)
+    assert camera.position[2] > 0.0
+    page.get_by_role("button", name="home", exact=True).click()
+    viewer.panel.balance_switch.value = False
+    play = page.locator("#exactik-timeline button").first
+    play.evaluate("(button) => { button.textContent = '❚❚ pause'; }")  # which fits
+    assert play.evaluate("(b) => [b.scrollWidth - b.clientWidth, b.offsetHeight]") == [0, 22]
+    play.evaluate("(button) => { button.textContent = '▶ play'; }")
 
 
 def test_two_pages_see_the_same(viewer: PoseViewer, page: Any):

@@ -229,9 +229,9 @@ def test_the_panel_keeps_keys_and_compares_solvers(viewer: PoseViewer):
     assert "0, 0.2 s" in panel.keys.text.content
     panel.keys.play()
     panel.keys.close()
-    results = panel.compare.run()
+    results = panel.advanced.compare.run()
     assert set(results) == set(ik.list_solvers())
-    assert "| auto |" in panel.compare._text.content
+    assert "| auto |" in panel.advanced.compare._text.content
     assert len(make_cost_curves(results)) == len(results) + 1
     viewer.worker.post(lambda s: s.reset())
     assert wait_for(lambda: len(session.dragged) == 0)

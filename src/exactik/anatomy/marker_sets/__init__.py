@@ -9,8 +9,11 @@ from exactik.anatomy.marker_sets._bare_names import (
 )
 from exactik.anatomy.marker_sets._marker_set import (
     MarkerSet,
+    NameReading,
     SetMatch,
+    find_computed_points,
     list_marker_sets,
+    read_marker_names,
     recognise_marker_set,
 )
 from exactik.anatomy.marker_sets._names import (
@@ -21,11 +24,6 @@ from exactik.anatomy.marker_sets._names import (
     is_side_open,
     list_landmark_names,
     list_landmarks,
-)
-from exactik.anatomy.marker_sets._reading import (
-    NameReading,
-    find_computed_points,
-    read_marker_names,
 )
 
 __all__ = [

@@ -2,8 +2,7 @@
 
 from exactik.archive.tasks._clip import ClipOptions, ClipTask
 from exactik.archive.tasks._join import SEAM_LIMIT, JoinTask
-from exactik.archive.tasks._options import SEGMENT_FRAMES, TakeOptions
-from exactik.archive.tasks._outputs import draw_curve
+from exactik.archive.tasks._outputs import SEGMENT_FRAMES, TakeOptions, draw_curve
 from exactik.archive.tasks._parts import find_window, join_motions
 from exactik.archive.tasks._provenance import (
     describe_machine,

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from exactik._options import option, to_arguments
-from exactik.archive.tasks._options import check_formats
-from exactik.archive.tasks._outputs import write_formats
+from exactik.archive.tasks._outputs import check_formats, write_formats
 from exactik.archive.tasks._storage import hash_file
 from exactik.archive.tasks._take import FileTask, load_figure
 from exactik.archive.tasks._worker import TaskResult

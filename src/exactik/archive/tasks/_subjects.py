@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from exactik.archive.tasks._options import TakeOptions
+from exactik.archive.tasks._outputs import TakeOptions
 from exactik.archive.tasks._provenance import (
     find_result,
     hash_facts,

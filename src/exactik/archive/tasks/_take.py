@@ -10,8 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from exactik.archive.tasks._options import TakeOptions
 from exactik.archive.tasks._outputs import (
+    TakeOptions,
     describe_solution,
     find_gravest,
     name_outputs,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
+from exactik._text import count_noun
 from exactik.io import BoneFacts, DofFacts, SkeletonFacts
 
 MAX_SINGLE_BONES = 26  # bones that are shown one a line; where there are more, chains share a line
@@ -61,8 +62,9 @@ def _format_title(skeleton: SkeletonFacts, each: bool) -> str:
         limited = "no dof has limits" if skeleton.limited == 0 else "all dofs have limits"
     coupled = f", {skeleton.coupled} follow others" if skeleton.coupled > 1 else ""
     coupled = ", 1 follows another" if skeleton.coupled == 1 else coupled
+    closed = f", {count_noun(skeleton.loops, 'closed loop')}" if skeleton.loops > 0 else ""
     short = "" if each else "; --all shows each bone"
-    return f"Skeleton “{skeleton.name}”: {limited}{coupled}{short}"
+    return f"Skeleton “{skeleton.name}”: {limited}{coupled}{closed}{short}"
 
 
 def _draw_line(chain: Sequence[BoneFacts], stem: str, width: int) -> Text:

@@ -22,16 +22,7 @@ from exactik.archive import (
     retarget_archive,
     solve_archive,
 )
-from exactik.cli._app import (
-    SOLVE,
-    AsJson,
-    app,
-    command,
-    complain,
-    print_json,
-    say,
-    show_frames,
-)
+from exactik.cli._app import SOLVE, AsJson, app, command, complain, print_json, say, show_frames
 from exactik.cli._help import CommandGroup
 from exactik.errors import UsageError
 

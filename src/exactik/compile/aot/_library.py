@@ -1,8 +1,7 @@
-"""From signatures to one shared library, in two steps that run side by side.
+"""The steps from signatures to one shared library.
 
-One process types kernels and generates their code with Numba, and writes a part of some megabytes
-whenever it has one. Another optimises parts and makes objects of them. Typing is Python, and takes
-as long as the rest.
+Code is generated in parts of a megabyte or two. Each is optimised by itself, so a function that two
+parts need is optimised twice.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from importlib import import_module
@@ -18,71 +18,60 @@ from pathlib import Path
 from typing import Any
 
 from exactik.compile import _layout
-from exactik.compile._library import hash_sources, library_path
+from exactik.compile._library import library_path
 from exactik.compile._signatures import read_signatures
 from exactik.errors import KernelError
 
-PART_SIZE = 2_500_000
-"""Bytes of code in a part: the last one, which nothing runs beside, is small."""
+PART_SIZE = 1_800_000
+"""Bytes of code in a part: many keep all cores busy, few optimise less code twice."""
 
 
-def use_level(level: str) -> None:
-    """Let Numba generate code for a level; it asks the environment once, when it is imported."""
-    os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"] = level, ""
-
-
-def generate_parts(folder: Path, tell: Callable[[str], None]) -> None:
-    """Generate the code of all signatures, as NUMBER.bc and NUMBER.json in the folder.
+def generate_parts(folder: Path, numbers: list[int], tell: Callable[[str, bool], None]) -> None:
+    """Generate code of signatures, as PART.bc and PART.json in the folder.
 
     Args:
         folder: to write to.
-        tell: is called with the name of each function, and with the number of each part written.
+        numbers: of the signatures in their list.
+        tell: is called with the name of each function and False, and of each part and True.
     """
+    from llvmlite import binding
     from numba.core.registry import cpu_target
 
+    from exactik.compile._link_only import link_into
     from exactik.compile.aot._entry import EntryBuilder, numba_type
 
     signatures, classes = read_signatures()
     context = cpu_target.target_context
+    size = 0
     rows: list[dict[str, Any]] = []
     entries: list[Any] = []
-    libraries: list[Any] = []
-    size = part = 0
-    for number, signature in enumerate(signatures):
+    modules: dict[Any, Any] = {}
+    for number in numbers:
+        signature = signatures[number]
         module, _, function = signature.kernel.partition(":")
         kernel = getattr(import_module(module), function)
         arguments = tuple(numba_type(kind, classes) for kind in signature.arguments)
         kernel.linked.compile(arguments)
         compiled = kernel.linked.overloads[arguments]
         entry = EntryBuilder(context, f"exactik_{number}", signature.arguments, compiled)
-        entries.append(entry.module)
-        libraries.append(compiled.library)
         nogil = bool(kernel.options.get("nogil"))
         rows.append({"kernel": signature.kernel, "nogil": nogil, **entry.row})
-        size += len(compiled.library._final_module.as_bitcode())
-        tell(function)
-        if size > PART_SIZE or number == len(signatures) - 1:
-            _write_part(folder, part, entries, libraries, rows)
-            tell(str(part))
-            rows, entries, libraries, size, part = [], [], [], 0, part + 1
+        entries.append(binding.parse_assembly(str(entry.module)))
+        known = len(modules)
+        compiled.library.add_needed(modules)
+        size += sum(len(module.as_bitcode()) for module in [*modules.values()][known:])
+        tell(function, False)
+        if size > PART_SIZE or number == numbers[-1]:
+            part = str(number)
+            whole = link_into(binding.parse_assembly(""), [*entries, *modules.values()])
+            (folder / f"{part}.bc").write_bytes(whole.as_bitcode())
+            (folder / f"{part}.json").write_text(json.dumps(rows), "utf-8")
+            tell(part, True)
+            rows, entries, modules, size = [], [], {}, 0
 
 
-def _write_part(
-    folder: Path, part: int, entries: list[Any], libraries: list[Any], rows: list[dict[str, Any]]
-) -> None:
-    from llvmlite import binding
-
-    whole = binding.parse_assembly("")
-    for entry in entries:  # first: what nothing refers to is not linked
-        whole.link_in(binding.parse_assembly(str(entry)))
-    for library in libraries:
-        whole.link_in(library._get_module_for_linking(), preserve=True)
-    (folder / f"{part}.bc").write_bytes(whole.as_bitcode())
-    (folder / f"{part}.json").write_text(json.dumps(rows), "utf-8")
-
-
-def make_object(level: str, part: int, folder: Path) -> None:
-    """Optimise a part and write NUMBER.o, in which nothing but the entries can be seen."""
+def make_object(level: str, part: str, folder: Path) -> None:
+    """Optimise a part and write PART.o, in which nothing but the entries can be seen."""
     from llvmlite import binding
     from numba.core.codegen import AOTCPUCodegen
 
@@ -108,13 +97,13 @@ def find_linker() -> list[str] | None:
     return None
 
 
-def link_library(level: str, parts: int, folder: Path) -> Path:
-    """Link the objects of all parts, and return the path of the library."""
+def link_library(level: str, sources: str, parts: list[str], folder: Path) -> Path:
+    """Link the objects of all parts, made from sources of a hash; return the library's path."""
     from llvmlite import binding
     from numba.core.codegen import AOTCPUCodegen
 
-    rows = [r for n in range(parts) for r in json.loads((folder / f"{n}.json").read_text("utf-8"))]
-    interface = {"level": level, "sources": hash_sources(), "entries": rows}
+    rows = [r for n in parts for r in json.loads((folder / f"{n}.json").read_text("utf-8"))]
+    interface = {"level": level, "sources": sources, "entries": rows}
     text = json.dumps(interface, separators=(",", ":")).encode()
     escaped = "".join(f"\\{byte:02x}" for byte in text)
     codegen = AOTCPUCodegen("exactik", level)
@@ -131,8 +120,8 @@ def link_library(level: str, parts: int, folder: Path) -> Path:
         raise KernelError("no C compiler to link the library with: install one, or set CC")
     path = library_path(level)
     path.parent.mkdir(exist_ok=True)
-    objects = [str(folder / f"{name}.o") for name in (*range(parts), "data")]
-    flags = ["-Wl,-z,text,-s,--build-id=none"] if os.uname().sysname == "Linux" else []
+    objects = [str(folder / f"{name}.o") for name in (*parts, "data")]
+    flags = ["-Wl,-z,text,-s,--build-id=none"] if sys.platform == "linux" else []
     with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".so", delete=False) as made:
         pass
     command = [*linker, "-shared", "-o", made.name, *objects, "-lm", *flags]

@@ -26,10 +26,10 @@ from exactik.io._files import (
     split_lines,
     to_unix_lines,
 )
+from exactik.io._format import Outline
 from exactik.io._notes import Notes
 from exactik.io._units import metres_per
 from exactik.io.acclaim._skeleton import VICON_UNIT, AcclaimSkeleton, encode_name
-from exactik.io.formats import Outline
 from exactik.model import Skeleton
 from exactik.model.motion import Motion
 from exactik.typing import Array, BoolArray, IntArray

@@ -22,12 +22,7 @@ from exactik.io._files import (
 )
 from exactik.io._notes import Notes
 from exactik.io._units import assume_unit, metres_per
-from exactik.io.bvh._hierarchy import (
-    BvhJoint,
-    build_skeleton,
-    measure_height,
-    read_hierarchy,
-)
+from exactik.io.bvh._hierarchy import BvhJoint, build_skeleton, measure_height, read_hierarchy
 from exactik.io.formats import Content
 from exactik.model import Skeleton
 from exactik.model.motion import Motion

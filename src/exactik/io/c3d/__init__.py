@@ -7,6 +7,6 @@ of these is read, a file that cannot be is refused in one sentence, and memory i
 size of the file whatever its numbers claim. It takes NumPy alone. ezc3d is the oracle in the tests.
 """
 
-from exactik.io.c3d._encoding import ENCODINGS
+from exactik.io.c3d._parameters import ENCODINGS
 from exactik.io.c3d._read import read_c3d
 from exactik.io.c3d._write import write_c3d

@@ -27,9 +27,8 @@ from exactik._text import count_noun
 from exactik.errors import FileError
 from exactik.io._files import make_unique, read_bytes
 from exactik.io._notes import Notes
-from exactik.io.c3d._encoding import Encoding
 from exactik.io.c3d._frames import DataLayout, FrameRange
-from exactik.io.c3d._parameters import MAX_UINT16, C3dHeader, Parameters
+from exactik.io.c3d._parameters import MAX_UINT16, C3dHeader, Encoding, Parameters
 from exactik.model.motion import Analog, ForcePlate, LazySamples, Markers
 from exactik.typing import Array
 

@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.io._notes import Notes
-from exactik.io.c3d._encoding import Encoding
-from exactik.io.c3d._parameters import BLOCK, MAX_UINT16, C3dHeader, Parameters
+from exactik.io.c3d._parameters import BLOCK, MAX_UINT16, C3dHeader, Encoding, Parameters
 from exactik.typing import Array, BoolArray
 
 # Frames that are believed where they have no points and no samples, so that the size of the file

@@ -4,6 +4,10 @@ The section is a chain of records. Each has a name and says how far away the nex
 id makes it a group, a positive one a parameter of the group with that id. Groups and parameters
 come in any order. Writers get the details wrong in many ways, so that the distance is trusted over
 the contents, and the contents over the number of blocks that the section claims to have.
+
+It depends on the machine that wrote the file: Intel writes the low byte first, MIPS the high one.
+DEC (VAX) writes integers like Intel and floats in two words, the high one first, with an exponent
+that makes them four times what an Intel float of the same bits is.
 """
 
 from __future__ import annotations
@@ -13,14 +17,60 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from exactik.io._notes import Notes
-from exactik.io.c3d._encoding import ENCODINGS, Encoding
 
 BLOCK = 512  # [bytes] of which all sections take a whole number
 MAX_UINT16 = 65535  # the first block counts points and frames in 16 bits; more are in parameters
 EVENT_KEY = 12345  # word 150 of the first block, if it has events with names of four letters
 MAX_HEADER_EVENTS = 18
 ELEMENT_BYTES = {-1: 1, 1: 1, 2: 2, 4: 4}  # [bytes] of text, bytes, integers, floats
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How a kind of machine writes numbers."""
+
+    name: str  # of the machine
+    byte_order: str  # of the bytes in a number, as NumPy calls it
+    words_swapped: bool = False  # whether the two words of a float change places
+
+    def decode_integers(self, raw: bytes | NDArray[np.uint8]) -> NDArray[np.int16]:
+        """Return 16-bit integers; the last axis of `raw` is one of bytes."""
+        return _as_bytes(raw).view(f"{self.byte_order}i2").astype(np.int16, copy=False)
+
+    def decode_floats(self, raw: bytes | NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Return 32-bit floats; the last axis of `raw` is one of bytes."""
+        vec8 = _as_bytes(raw)
+        if not self.words_swapped:
+            return vec8.view(f"{self.byte_order}f4").astype(np.float32, copy=False)
+        words = vec8.view(f"{self.byte_order}u2")
+        pairs = words.reshape(*words.shape[:-1], -1, 2)[..., ::-1]
+        bits = np.ascontiguousarray(pairs).view(f"{self.byte_order}u4")[..., 0].astype(np.uint32)
+        with np.errstate(invalid="ignore"):  # the bits may be those of a signalling NaN
+            values = bits.view(np.float32) / np.float32(4.0)
+        # A VAX float with exponent 0 is zero, or no number if its sign is set.
+        exponent_is_zero = (bits & 0x7F800000) == 0
+        zero_or_nan = np.where(bits >> 31 == 1, np.float32(np.nan), 0)
+        return np.where(exponent_is_zero, zero_or_nan, values)
+
+    def decode_unsigned(self, raw: bytes) -> int:
+        """Return the unsigned integer in two bytes."""
+        return int.from_bytes(raw, "big" if self.byte_order == ">" else "little")
+
+
+# By the fourth byte of the parameter section, the processor type.
+ENCODINGS = {
+    84: Encoding("Intel", "<"),
+    85: Encoding("DEC", "<", words_swapped=True),
+    86: Encoding("MIPS", ">"),
+}
+
+
+def _as_bytes(raw: bytes | NDArray[np.uint8]) -> NDArray[np.uint8]:
+    return np.frombuffer(raw, np.uint8) if isinstance(raw, bytes) else raw
 
 
 @dataclass(frozen=True)

@@ -8,5 +8,4 @@ from exactik.io.conversion._convert import (
     target_suffixes,
     write_files,
 )
-from exactik.io.conversion._convert_options import ConvertOptions
-from exactik.io.conversion._source import find_skeleton_beside, find_up_axis
+from exactik.io.conversion._source import ConvertOptions, find_skeleton_beside, find_up_axis

@@ -13,9 +13,8 @@ from exactik._options import accepts_options
 from exactik._text import count_noun
 from exactik.errors import Advice, FileError, Note
 from exactik.io._units import LENGTH_UNITS, metres_per
-from exactik.io.conversion._convert_options import ConvertOptions
 from exactik.io.conversion._losses import content_of, describe, find_losses
-from exactik.io.conversion._source import Source, Thing, read_source
+from exactik.io.conversion._source import ConvertOptions, Source, Thing, read_source
 from exactik.io.formats import (
     CONTENTS,
     FORMATS,

@@ -81,7 +81,7 @@ def find_losses(
     elif isinstance(thing, Skeleton) and isinstance(again, Skeleton):
         if form.losses_of is not None:
             lost += form.losses_of.resolve()(thing, again, files[0])
-            lost += _of_look(thing, again, form.name)
+            lost += _of_loops(thing, again) + _of_look(thing, again, form.name)
         else:
             lost += _of_skeleton(thing, again, form.name)
     return lost, again
@@ -173,7 +173,12 @@ def _of_skeleton(old: Skeleton, new: Skeleton, name: str) -> list[str]:
     markers = [marker for marker in old.markers if marker not in new.markers]
     if len(markers) > 0:
         lost.append(f"{count_noun(len(markers), 'marker')} of the skeleton: {_quote(markers)}")
-    return lost + _of_look(old, new, name)
+    return lost + _of_loops(old, new) + _of_look(old, new, name)
+
+
+def _of_loops(old: Skeleton, new: Skeleton) -> list[str]:
+    gone = len(old.loops) - len(new.loops)
+    return [f"{count_noun(gone, 'closed loop')}: the figure moves as if open"] if gone > 0 else []
 
 
 def _of_look(old: Skeleton, new: Skeleton, name: str) -> list[str]:

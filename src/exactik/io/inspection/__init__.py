@@ -10,10 +10,10 @@ from exactik.io.inspection._facts import (
     measure_space,
 )
 from exactik.io.inspection._figure import describe_human, list_human
-from exactik.io.inspection._inspect import READABLE, inspect_file
 from exactik.io.inspection._markers import (
     describe_analog,
     describe_markers,
     describe_time,
     inspect_markers,
 )
+from exactik.io.inspection._motions import READABLE, inspect_file

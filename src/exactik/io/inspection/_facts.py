@@ -73,6 +73,7 @@ class SkeletonFacts:
         dofs: their number.
         limited: how many of them have limits.
         coupled: how many follow another one, as a robot's mimic joints do.
+        loops: how many closed loops hold bones together.
         size: extent of the neutral pose along x, y and z [m].
     """
 
@@ -81,6 +82,7 @@ class SkeletonFacts:
     dofs: int
     limited: int
     coupled: int
+    loops: int
     size: tuple[float, float, float]
 
 
@@ -196,6 +198,7 @@ def describe_skeleton(skeleton: Skeleton) -> SkeletonFacts:
         dofs=skeleton.nv,
         limited=limited,
         coupled=len(skeleton.couplings),
+        loops=len(skeleton.loops),
         size=(x, y, z),
     )
 

@@ -1,17 +1,27 @@
-"""The facts of skeletons and motions, also of motions whose skeleton is in another file."""
+"""What is in a file and what is odd about it: skeletons, motions, and motions without theirs."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from exactik._text import count_noun
 from exactik.errors import FileError, Note
-from exactik.io._load import load_motion, load_skeleton
-from exactik.io._notes import Notes
-from exactik.io.formats import ASF, Format, suffix_of
+from exactik.io._load import load_markers, load_motion, load_skeleton
+from exactik.io._notes import Notes, collect_warnings
+from exactik.io.formats import (
+    ASF,
+    Content,
+    Format,
+    find_content,
+    readable_format_of,
+    readable_suffixes,
+    suffix_of,
+)
 from exactik.io.inspection._facts import (
     Facts,
     describe_skeleton,
@@ -21,7 +31,7 @@ from exactik.io.inspection._facts import (
     remark,
     split_notes,
 )
-from exactik.io.inspection._markers import count_prefixes, name_maker
+from exactik.io.inspection._markers import count_prefixes, inspect_markers, name_maker
 from exactik.model import Skeleton
 from exactik.model.motion import Motion
 
@@ -31,9 +41,10 @@ LIMIT_ROUNDING_RAD, LIMIT_ROUNDING_M = np.radians(0.5), 5e-4  # files round limi
 REST_POSE_STEP_RAD = np.radians(20.0)  # first step, if also five times as large as any other
 REST_POSE_FRAMES = 60  # that are compared with the first step
 SPACE_POSES = 50  # of a motion that are looked at for its space; more would cost forward kinematics
+READABLE = tuple(sorted(readable_suffixes()))
 
 
-def inspect_motion(
+def _inspect_motion(
     path: str, form: Format, motion: Motion, notes: Sequence[Note], skeleton_path: str = ""
 ) -> Facts:
     """Return the facts of a motion.
@@ -72,7 +83,7 @@ def inspect_motion(
     )
 
 
-def inspect_skeleton(
+def _inspect_skeleton(
     path: str, form: Format, skeleton: Skeleton, notes: Sequence[Note], length_unit: Unit = None
 ) -> Facts:
     """Return the facts of a file that holds a skeleton and no motion."""
@@ -98,7 +109,7 @@ def inspect_skeleton(
     )
 
 
-def inspect_coordinates(
+def _inspect_coordinates(
     path: str, form: Format, skeleton: str | None, length_unit: Unit, notes: list[Note]
 ) -> Facts:
     """Return the facts of a motion without its skeleton, which is read from another file if any.
@@ -122,7 +133,7 @@ def inspect_coordinates(
             raise
         text = f"{error.message} (with the skeleton {Path(beside).name} beside it)"
         raise FileError(path, text, error.place, error.code) from None
-    return inspect_motion(path, form, motion, notes, other)
+    return _inspect_motion(path, form, motion, notes, other)
 
 
 def _find_skeleton_beside(path: str, form: Format) -> str | None:
@@ -228,3 +239,60 @@ def _describe_first_frame(motion: Motion) -> list[Note]:
         "perhaps a rest pose put in front."
     )
     return [remark("rest-pose-in-front", text)]
+
+
+def inspect_file(
+    path: str | os.PathLike[str],
+    *,
+    skeleton: str | os.PathLike[str] | None = None,
+    length_unit: Unit = None,
+) -> Facts:
+    """Return what is in a file and what is odd about it.
+
+    Args:
+        skeleton: file of the skeleton of a .amc, .mot or .sto. Without it an .asf beside an .amc is
+            taken if only one can be meant; else only part is told.
+        length_unit: in place of what the file says; without it the unit of a BVH file is guessed.
+
+    Raises:
+        FileError: the file cannot be read.
+    """
+    path = os.fspath(path)
+    form = readable_format_of(path)
+    notes: list[Note] = []
+    with collect_warnings(notes, path):
+        if form.needs_skeleton:
+            other = None if skeleton is None else os.fspath(skeleton)
+            return _inspect_coordinates(path, form, other, length_unit, notes)
+        content = find_content(path)
+        if "length_unit" not in form.readers[content].options:
+            length_unit = None
+        if form.length_unit is not None or length_unit is not None:
+            return _inspect(path, form, content, length_unit, notes)
+        try:
+            return _inspect(path, form, content, "auto", notes)
+        except FileError as error:
+            if error.code != "unit-unknown":
+                raise
+            notes.clear()
+            return _in_metres(_inspect(path, form, content, 1.0, notes), form, error)
+
+
+def _inspect(
+    path: str, form: Format, content: Content, length_unit: Unit, notes: list[Note]
+) -> Facts:
+    if content == "markers":
+        return inspect_markers(path, form, load_markers(path, length_unit=length_unit), notes)
+    if content == "motion":
+        return _inspect_motion(path, form, load_motion(path, length_unit=length_unit), notes)
+    return _inspect_skeleton(path, form, load_skeleton(path, length_unit), notes, length_unit)
+
+
+def _in_metres(facts: Facts, form: Format, error: FileError) -> Facts:
+    """Return the facts of a figure that is no human's size, whose unit cannot be guessed."""
+    advice = (
+        None if error.advice is None else error.advice._replace(after="; shown as if in metres")
+    )
+    text = f"{form.name} states no length unit, and {error.fault}"
+    why = Note(error.code, "assumption", "", text, advice=advice).as_sentence()
+    return replace(facts, length_unit="", oddities=(why, *facts.oddities))

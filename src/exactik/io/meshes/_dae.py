@@ -11,8 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from exactik.errors import FileError
-from exactik.io._element import Element
-from exactik.io._xml import read_xml
+from exactik.io._xml import Element, read_xml
 from exactik.io.meshes._parts import MeshPart, cut_polygons, shade
 from exactik.model.visuals import Material, Mesh, Texture
 from exactik.spatial import exp_rotation

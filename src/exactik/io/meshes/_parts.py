@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.errors import FileError
-from exactik.io._element import Element
-from exactik.io._xml import read_xml
+from exactik.io._xml import Element, read_xml
 from exactik.model.visuals import Material, Mesh, Texture
 from exactik.typing import Array
 

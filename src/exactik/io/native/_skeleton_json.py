@@ -15,10 +15,10 @@ from exactik.model import (
     JOINT_KINDS,
     Bone,
     BoneMass,
-    Closure,
     Coupling,
     Joint,
     JointAxis,
+    Loop,
     Skeleton,
     dress,
 )
@@ -143,8 +143,8 @@ def skeleton_to_json(skeleton: Skeleton) -> dict[str, Any]:
         contents["masses"] = {
             bone: [entry.mass, list(entry.center)] for bone, entry in skeleton.masses.items()
         }
-    if len(skeleton.closures) > 0:
-        contents["closures"] = [list(closure) for closure in skeleton.closures]
+    if len(skeleton.loops) > 0:
+        contents["loops"] = [_loop_to_json(loop) for loop in skeleton.loops]
     if skeleton.home is not None:
         contents["home"] = skeleton.home.tolist()
     if np.isfinite(skeleton.max_speed).any():
@@ -163,6 +163,12 @@ def _joint_to_json(joint: Joint) -> dict[str, Any]:
         "limits": [[repr(float(x)) for x in pair] for pair in joint.limits],  # may be infinite
         "rotation": None if joint.rotation is None else _joint_to_json(joint.rotation),
     }
+
+
+def _loop_to_json(loop: Loop) -> dict[str, Any]:
+    """Return what of a loop is not as it would be by itself."""
+    entries = {field.name: (getattr(loop, field.name), field.default) for field in fields(loop)}
+    return {name: value for name, (value, default) in entries.items() if value != default}
 
 
 def _joint_from_json(value: dict[str, Any]) -> Joint:
@@ -217,19 +223,9 @@ def skeleton_from_json(contents: dict[str, Any], notes: Notes) -> Skeleton:
         built = Skeleton.build(
             value["name"], bones, markers, couplings, masses=masses, max_speed=speeds
         )
-        built = built.with_closures(
-            [
-                Closure(str(name), (str(one), str(other)), (_as_point(here), _as_point(there)))
-                for name, (one, other), (here, there) in value.get("closures", [])
-            ]
-        )
+        built = built.with_loops([Loop(**loop) for loop in value.get("loops", [])])
         return dress(built.with_home(value.get("home")))
     except (*CONTENT_ERRORS, IndexError, RecursionError) as error:
         raise notes.error(
             f"the skeleton cannot be built: {describe_content_error(error)}"
         ) from None
-
-
-def _as_point(values: list[Any]) -> tuple[float, float, float]:
-    x, y, z = values
-    return float(x), float(y), float(z)

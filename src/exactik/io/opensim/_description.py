@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from exactik.model import Closure
+from exactik.model import Loop
 from exactik.model.functions import CoordinateFunction
 from exactik.typing import Array
 
@@ -149,7 +149,7 @@ class OpenSimModel:
         bodies: all but the ground.
         joints: in the order of the file.
         couplers: those that are enforced.
-        closures: points that enforced constraints hold together.
+        loops: that enforced constraints close.
         markers: in the order of the file.
         frames: offset frames that are no part of a joint: name → where they are.
         not_read: kind of object that was left out → how many there are.
@@ -161,7 +161,7 @@ class OpenSimModel:
     bodies: tuple[OpenSimBody, ...]
     joints: tuple[OpenSimJoint, ...]
     couplers: tuple[OpenSimCoupler, ...] = ()
-    closures: tuple[Closure, ...] = ()
+    loops: tuple[Loop, ...] = ()
     markers: tuple[OpenSimMarker, ...] = ()
     frames: Mapping[str, FramePlace] = field(default_factory=dict)
     not_read: Mapping[str, int] = field(default_factory=dict)

@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from exactik.errors import FileError
-from exactik.io._element import Element
 from exactik.io._notes import Notes
-from exactik.io._xml import read_xml
+from exactik.io._xml import Element, read_xml
 
 BRACKETS = str.maketrans("()[]~,", "      ")  # that vectors of old files are written with
 

@@ -11,8 +11,8 @@ import posixpath
 
 import numpy as np
 
-from exactik.io._element import Element
 from exactik.io._notes import Notes
+from exactik.io._xml import Element
 from exactik.io.opensim._description import GROUND, FramePlace
 from exactik.io.opensim._document import objects_of, open_set
 from exactik.spatial import axis_rotation
@@ -66,6 +66,8 @@ class FrameTable:
             self._list_offsets(body, "/ground" if name == GROUND else f"/bodyset/{name}")
         for joint in objects_of(open_set(model, "JointSet", notes)):
             self._list_offsets(joint, f"/jointset/{joint.plain_name}")
+        for constraint in objects_of(open_set(model, "ConstraintSet", notes)):
+            self._list_offsets(constraint, f"/constraintset/{constraint.plain_name}")
         self._list_offsets(model, "")
         for frame in objects_of(open_set(model, "FrameSet", notes)):
             self.offsets[f"/{frame.plain_name}"] = frame
@@ -76,8 +78,9 @@ class FrameTable:
 
     @property
     def standing_offsets(self) -> list[str]:
-        """Paths of the offset frames that are no part of a joint."""
-        return [path for path in self.offsets if not path.startswith("/jointset/")]
+        """Paths of the offset frames that are no part of a joint or constraint."""
+        parts = ("/jointset/", "/constraintset/")
+        return [path for path in self.offsets if not path.startswith(parts)]
 
     def find(self, owner: Element, owner_path: str, path: str, what: str) -> FramePlace:
         """Return where the frame is that an object names.

@@ -11,7 +11,7 @@ MultiplierFunction         scale × another function
 from __future__ import annotations
 
 from exactik.errors import ModelError
-from exactik.io._element import Element
+from exactik.io._xml import Element
 from exactik.model.functions import (
     Constant,
     CoordinateFunction,

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from exactik.errors import FileError
-from exactik.io._element import Element
 from exactik.io._notes import Notes
+from exactik.io._xml import Element
 from exactik.io.meshes import MeshFinder, MeshLibrary
 from exactik.io.opensim._document import objects_of, open_set, read_document
 from exactik.io.opensim._frames import FrameTable, body_fixed_xyz

@@ -23,8 +23,8 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.errors import Note
-from exactik.io._element import Element
 from exactik.io._notes import Notes
+from exactik.io._xml import Element
 from exactik.io.opensim._document import objects_of, open_set, read_document
 from exactik.io.tables import split_storage
 from exactik.spatial import axis_rotation, matrix_from_wxyz

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from exactik.io._element import Element
 from exactik.io._notes import Notes
+from exactik.io._xml import Element
 from exactik.io.opensim._description import (
     FramePlace,
     OpenSimCoordinate,

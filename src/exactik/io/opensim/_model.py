@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from exactik._text import count_noun, join_names
-from exactik.io._element import Element
 from exactik.io._notes import Notes
+from exactik.io._xml import Element
 from exactik.io.opensim._description import (
-    GROUND,
     OpenSimBody,
     OpenSimCoupler,
     OpenSimJoint,
@@ -22,10 +21,11 @@ from exactik.io.opensim._document import objects_of, open_set, read_document
 from exactik.io.opensim._frames import FrameTable, read_socket
 from exactik.io.opensim._functions import find_function, read_function
 from exactik.io.opensim._joints import read_joints
-from exactik.model import Closure
+from exactik.io.opensim._loops import LOOP_TAGS, read_loop
+from exactik.model import Loop
 from exactik.model.functions import Scaled
 
-COUPLER, CLOSURE = "CoordinateCouplerConstraint", "PointConstraint"
+COUPLER = "CoordinateCouplerConstraint"
 # Sets of things that do not change where bones and markers are.
 SETS_NOT_READ = ("ForceSet", "ContactGeometrySet", "ControllerSet", "ProbeSet")
 MESH_TAGS = ("mesh_file", "geometry_file")
@@ -46,7 +46,7 @@ def read_model(path: str | os.PathLike[str], notes: Notes) -> OpenSimModel:
             f"lengths are said to be in {units[:20]!r}; OpenSim takes them for metres, as here",
             code="unit-ignored",
         )
-    couplers, closures, constraints = _read_constraints(model, frames, notes)
+    couplers, loops, constraints = _read_constraints(model, frames, notes)
     _check_couplers(model, couplers, joints)
     return OpenSimModel(
         name=model.plain_name or Path(path).stem,
@@ -55,7 +55,7 @@ def read_model(path: str | os.PathLike[str], notes: Notes) -> OpenSimModel:
         bodies=tuple(bodies),
         joints=tuple(joints),
         couplers=tuple(couplers),
-        closures=tuple(closures),
+        loops=tuple(loops),
         markers=tuple(read_markers(open_set(model, "MarkerSet", notes), frames)),
         frames={
             path.rpartition("/")[2]: frames.find(frames.offsets[path], path, path, "frame")
@@ -135,20 +135,20 @@ def _check_tree(model: Element, bodies: list[OpenSimBody], joints: list[OpenSimJ
 
 def _read_constraints(
     model: Element, frames: FrameTable, notes: Notes
-) -> tuple[list[OpenSimCoupler], list[Closure], Mapping[str, int]]:
-    """Return couplers, points held together, and how many enforced ones of each kind are not kept.
-
-    The points are of two bodies; those held to the ground are not kept either.
-    """
+) -> tuple[list[OpenSimCoupler], list[Loop], Mapping[str, int]]:
+    """Return couplers, closed loops, and how many enforced ones of each other kind there are."""
     couplers: list[OpenSimCoupler] = []
-    closures: list[Closure] = []
+    loops: list[Loop] = []
     others: Counter[str] = Counter()
     for element in objects_of(open_set(model, "ConstraintSet", notes)):
         if not element.flag_of("isEnforced", True) or element.flag_of("isDisabled", False):
             continue
         if element.tag != COUPLER:
-            others[element.tag] += 1
-            closures += _read_closure(element, frames) if element.tag == CLOSURE else []
+            loop = read_loop(element, frames) if element.tag in LOOP_TAGS else None
+            if loop is None:
+                others[element.tag] += 1
+            else:
+                loops.append(loop)
             continue
         independent = element.words_of("independent_coordinate_names")
         dependent = element.text_of("dependent_coordinate_name")
@@ -172,21 +172,7 @@ def _read_constraints(
             f"constraints that are not kept: {describe_not_read(others)}",
             code="constraints-not-kept",
         )
-    return couplers, closures, others
-
-
-def _read_closure(element: Element, frames: FrameTable) -> list[Closure]:
-    """Return what a PointConstraint holds together; nothing if one point is on no body."""
-    name, bones, points = element.plain_name or CLOSURE, [], []
-    for which in ("body_1", "body_2"):
-        socket = read_socket(element, which) or element.text_of(which)
-        if socket == "":
-            return []
-        place = frames.find(element, f"/constraintset/{name}", socket, which)
-        location = element.vector_of(f"location_{which}", ZERO)
-        bones.append(place.body)
-        points.append(tuple((place.position + place.rotation @ location).tolist()))
-    return [] if GROUND in bones else [Closure(name, (bones[0], bones[1]), (points[0], points[1]))]
+    return couplers, loops, others
 
 
 def _check_couplers(

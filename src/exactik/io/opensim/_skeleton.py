@@ -34,12 +34,7 @@ import numpy as np
 
 from exactik.errors import ExactikError, FileError
 from exactik.io._notes import Notes
-from exactik.io.opensim._description import (
-    GROUND,
-    OpenSimCoordinate,
-    OpenSimJoint,
-    OpenSimModel,
-)
+from exactik.io.opensim._description import GROUND, OpenSimCoordinate, OpenSimJoint, OpenSimModel
 from exactik.io.opensim._geometry import read_opensim_visuals
 from exactik.io.opensim._model import describe_not_read, read_model
 from exactik.model import Bone, BoneMass, Coupling, Joint, JointAxis, Skeleton
@@ -95,7 +90,7 @@ def build_skeleton(model: OpenSimModel) -> Skeleton:
             if body.name in known and math.isfinite(body.mass) and body.mass > 0.0
         }
         figure = Skeleton.build(model.name, bones, markers, couplings=couplings, masses=masses)
-        return figure.with_closures(model.closures)
+        return figure.with_loops(model.loops)
     except ExactikError as error:
         raise FileError(model.path, str(error)) from error
 

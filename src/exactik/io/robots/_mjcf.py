@@ -29,9 +29,9 @@ from pathlib import Path
 import numpy as np
 
 from exactik.errors import FileError
-from exactik.io._element import Element
+from exactik.io._xml import Element
 from exactik.io.robots._mjcf_bodies import BodyJoint, BoneNames, MjcfBody, MjcfModel
-from exactik.io.robots._mjcf_equality import add_couplings
+from exactik.io.robots._mjcf_equality import add_equalities
 from exactik.io.robots._mjcf_masses import find_masses
 from exactik.io.robots._robot import Robot, RobotBuilder
 from exactik.model import Joint
@@ -67,7 +67,7 @@ def read_mjcf(root: Element, metres: float, floating: bool | None) -> Robot:
             if joint.kind != "free":
                 bones.add_joint(joint, k)
         bones.finish()
-    add_couplings(robot, model, metres)
+    add_equalities(robot, model, metres)
     robot.masses = find_masses(model, metres)
     robot.home = find_home(root, bodies, floating, metres)
     return robot.build()

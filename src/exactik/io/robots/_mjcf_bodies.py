@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.io._element import Element
+from exactik.io._xml import Element
 from exactik.io.robots._mjcf_settings import (
     expand_includes,
     normalise,
@@ -77,6 +77,7 @@ class MjcfModel:
         compiler: settings of the file.
         defaults: of its elements.
         bodies: all of them, each before its children, in the order of the file, all with names.
+        sites: name → without its defaults, and where it stands.
         names: of its bones.
     """
 
@@ -85,13 +86,14 @@ class MjcfModel:
         expand_includes(root)
         self.root, self.compiler, self.defaults = root, read_compiler(root), read_defaults(root)
         self.bodies: list[MjcfBody] = []
+        self.sites: dict[str, tuple[Element, Scope]] = {}
         world = Scope(None, np.zeros(3), np.eye(3), None)
         stack = [(element, world) for element in reversed(list(root.find_children("worldbody")))]
         while len(stack) > 0:
             element, scope = stack.pop()
             if element.tag == "body":
                 name = element.attributes.get("name", "").strip()
-                body = MjcfBody(element, name, scope.body, *self._compute_pose(element, scope))
+                body = MjcfBody(element, name, scope.body, *self.compute_pose(element, scope))
                 self.bodies.append(body)
                 inner = element.attributes.get("childclass", scope.default_class)
                 scope = Scope(body, np.zeros(3), np.eye(3), inner)
@@ -109,7 +111,7 @@ class MjcfModel:
                 bodies.append((child, scope))
             elif child.tag == "frame":
                 default_class = child.attributes.get("childclass", scope.default_class)
-                inner = Scope(body, *self._compute_pose(child, scope), default_class)
+                inner = Scope(body, *self.compute_pose(child, scope), default_class)
                 stack.extend((grandchild, inner) for grandchild in reversed(child.children))
             elif child.tag in ("joint", "freejoint"):
                 if body is None:
@@ -117,8 +119,10 @@ class MjcfModel:
                 body.joints.append(self._read_joint(child, scope))
             elif child.tag == "geom" and body is not None:
                 body.geoms.append((child, scope))
+            elif child.tag == "site":
+                self.sites[child.attributes.get("name", "").strip()] = (child, scope)
             elif child.tag == "inertial" and body is not None:
-                center, _ = self._compute_pose(child, scope)
+                center, _ = self.compute_pose(child, scope)
                 body.mass = child.read_number("mass", 0.0), center
             elif child.tag in GENERATOR_TAGS and _makes_bodies_or_joints(child):
                 raise child.error(
@@ -129,7 +133,7 @@ class MjcfModel:
                 body.has_replicas = True
         return bodies
 
-    def _compute_pose(self, element: Element, scope: Scope) -> tuple[Array, Array]:
+    def compute_pose(self, element: Element, scope: Scope) -> tuple[Array, Array]:
         """Return position and rotation of an element in the frame of the body around it."""
         p_frame_element = np.array(element.read_numbers("pos", (0.0, 0.0, 0.0)))
         R_frame_element = self.compiler.read_orientation(element)

@@ -1,4 +1,4 @@
-"""Equalities in MJCF: one coordinate is a polynomial of another.
+"""Equalities in MJCF: one coordinate is a polynomial of another, or a loop is closed.
 
 MuJoCo measures both from the pose that the file describes, where they are y₀ and x₀,
 
@@ -6,9 +6,8 @@ MuJoCo measures both from the pose that the file describes, where they are y₀ 
 
 and a coupling is in powers of x itself. An equality between fixed tendons, whose lengths are sums
 a q₁ + b q₂ + … of coordinates, says the same of these; it becomes a coupling where it has two
-coordinates in all, or one, and is linear in the one that it drives. Other equalities (connect,
-weld, more coordinates) close loops, which a tree cannot have: they are not kept, and a warning says
-so.
+coordinates in all, or one, and is linear in the one that it drives. Others of tendons (of more
+coordinates) are not kept, and a warning says so.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from exactik._text import count_noun
-from exactik.io._element import Element
+from exactik.io._xml import Element
 from exactik.io.robots._mjcf_bodies import MjcfModel
+from exactik.io.robots._mjcf_loops import LOOP_TAGS, read_loop
 from exactik.io.robots._robot import RobotBuilder
 from exactik.model import Coupling
 from exactik.model.functions import Constant, CoordinateFunction, Linear
@@ -27,8 +26,8 @@ from exactik.model.functions import Polynomial as PolynomialFunction
 LINEAR_POLYCOEF = (0.0, 1.0, 0.0, 0.0, 0.0)  # MuJoCo's default
 
 
-def add_couplings(robot: RobotBuilder, model: MjcfModel, metres: float) -> None:
-    """Add the couplings of all active equalities to a robot whose bones are complete."""
+def add_equalities(robot: RobotBuilder, model: MjcfModel, metres: float) -> None:
+    """Add couplings and loops of all active equalities to a robot whose bones are complete."""
     refs = {joint.name: joint.ref for body in model.bodies for joint in body.joints}
     tendons = _read_tendons(model.root)
     dropped: dict[str, list[Element]] = {}
@@ -37,7 +36,10 @@ def add_couplings(robot: RobotBuilder, model: MjcfModel, metres: float) -> None:
             element = model.defaults.apply_to(element, None, "equality")
             if element.read_choice("active", "true", "true", "false") != "true":
                 continue
-            if element.tag == "joint":
+            loop = read_loop(model, element, metres) if element.tag in LOOP_TAGS else None
+            if loop is not None:
+                robot.loops.append(loop)
+            elif element.tag == "joint":
                 _add_joint_equality(robot, element, refs, metres)
             elif element.tag != "tendon" or not _add_tendon_equality(
                 robot, element, tendons, refs, metres
@@ -45,10 +47,9 @@ def add_couplings(robot: RobotBuilder, model: MjcfModel, metres: float) -> None:
                 dropped.setdefault(element.tag, []).append(element)
     if len(dropped) > 0:
         kinds = ", ".join(f"{len(elements)} {tag}" for tag, elements in dropped.items())
-        count = count_noun(sum(map(len, dropped.values())), "loop")
         next(iter(dropped.values()))[0].warn(
-            f"{count} ({kinds}) in <equality> not kept: the tree moves as if they were open",
-            code="loop-not-kept",
+            f"not kept of <equality>: {kinds}; the robot moves as if they were not active",
+            code="equality-not-kept",
         )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from exactik.errors import FileError
-from exactik.io._element import Element
+from exactik.io._xml import Element
 from exactik.io.meshes import MeshFinder, MeshLibrary
 from exactik.io.robots._mjcf_bodies import MjcfModel, Scope
 from exactik.io.robots._mjcf_settings import DefaultClasses, normalise

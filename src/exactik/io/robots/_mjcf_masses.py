@@ -25,8 +25,7 @@ from functools import partial
 import numpy as np
 
 from exactik.errors import FileError
-from exactik.io._element import Element
-from exactik.io._xml import read_xml
+from exactik.io._xml import Element, read_xml
 from exactik.io.meshes import read_mesh_file
 from exactik.io.robots._mjcf_bodies import MjcfBody, MjcfModel
 from exactik.io.robots._mjcf_geoms import (

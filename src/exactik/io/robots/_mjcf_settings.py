@@ -19,13 +19,13 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik.io._element import Element
-from exactik.io._xml import MAX_ELEMENTS, read_xml
+from exactik.io._xml import MAX_ELEMENTS, Element, read_xml
 from exactik.spatial import axis_rotation, exp_rotation, matrix_from_wxyz
 from exactik.typing import Array
 
 ORIENTATION_ATTRIBUTES = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
-DEFAULT_TAGS = ("joint", "equality", "geom", "mesh", "material")  # that anything here has use for
+# Those that anything here has use for.
+DEFAULT_TAGS = ("joint", "equality", "geom", "mesh", "material", "site")
 MIN_LENGTH = 1e-10  # a shorter vector gives no direction; near MuJoCo's threshold
 
 

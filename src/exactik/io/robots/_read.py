@@ -9,9 +9,9 @@ from functools import partial
 import numpy as np
 
 from exactik.errors import FileError, FileWarning
-from exactik.io._element import Element
 from exactik.io._notes import Notes
 from exactik.io._units import metres_per
+from exactik.io._xml import Element
 from exactik.io.meshes import MeshFinder, MeshLibrary
 from exactik.io.robots._robot import Robot
 from exactik.io.robots._urdf import read_origin

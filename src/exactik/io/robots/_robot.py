@@ -16,12 +16,12 @@ import numpy as np
 
 from exactik._text import count_noun
 from exactik.errors import ExactikError, FileError
-from exactik.model import Bone, BoneMass, Coupling, Joint, LazyMasses, Skeleton
+from exactik.model import Bone, BoneMass, Coupling, Joint, LazyMasses, Loop, Skeleton
 from exactik.model.functions import Constant, CoordinateFunction, Linear, Polynomial
 from exactik.typing import Array
 
 if TYPE_CHECKING:
-    from exactik.io._element import Element
+    from exactik.io._xml import Element
 
 
 Interval = tuple[float, float]
@@ -73,6 +73,7 @@ class RobotBuilder:
         masses: bone → its mass, where the file states it.
         home: coordinates of all joints in the pose that the file calls home; None for none.
         max_speed: largest speeds of dofs, of those that follow others too [rad/s or m/s].
+        loops: that it closes.
     """
 
     def __init__(self, name: str, root: Element):
@@ -85,6 +86,7 @@ class RobotBuilder:
         self.masses: dict[str, BoneMass] | LazyMasses = {}
         self.home: Array | None = None
         self.max_speed: dict[str, float] = {}
+        self.loops: list[Loop] = []
 
     def add_bone(
         self, element: Element, name: str, *, joint_name: str = "", **options: Any
@@ -129,6 +131,7 @@ class RobotBuilder:
             limits = _hand_down_limits(skeleton)
             skeleton = skeleton.with_bones(_apply_limits(skeleton, limits))
             skeleton = skeleton.with_max_speed(_hand_down_speeds(skeleton, self.max_speed))
+            skeleton = skeleton.with_loops(self.loops)
             if self.home is not None:
                 skeleton = skeleton.with_home(self.home[skeleton.free_coordinates])
         except ExactikError as error:

@@ -13,7 +13,7 @@ import warnings
 import numpy as np
 
 from exactik.errors import FileError, FileWarning
-from exactik.io._element import Element
+from exactik.io._xml import Element
 from exactik.io.meshes import MeshFinder, MeshLibrary
 from exactik.io.robots._mjcf_bodies import MjcfModel
 from exactik.io.robots._mjcf_geoms import GeomShape, find_asset_files, list_assets, read_mesh_asset

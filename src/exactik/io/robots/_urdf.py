@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik.io._element import Element
+from exactik.io._xml import Element
 from exactik.io.robots._robot import NO_LIMIT, Robot, RobotBuilder, check_limits
 from exactik.model import BoneMass, Coupling, Joint
 from exactik.model.functions import Constant, Linear

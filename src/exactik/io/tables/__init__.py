@@ -5,14 +5,15 @@ unchecked cells. Here a cell that is no number is refused with its line and colu
 rates and names that contradict the rows are noted.
 """
 
-from exactik.io.tables._cells import estimate_rate, split_storage
 from exactik.io.tables._columns import (
     ColumnQuality,
     CoordinateColumn,
     compute_column,
+    estimate_rate,
     list_coordinate_columns,
+    split_storage,
 )
-from exactik.io.tables._csv import write_csv, write_csv_markers, write_csv_motion
+from exactik.io.tables._csv import read_tsv, write_csv, write_csv_markers, write_csv_motion
 from exactik.io.tables._mot import (
     CoordinateTable,
     outline_mot,
@@ -23,4 +24,3 @@ from exactik.io.tables._mot import (
     write_storage,
 )
 from exactik.io.tables._trc import read_timed_trc, read_trc, write_trc
-from exactik.io.tables._tsv import read_tsv

@@ -16,17 +16,20 @@ import numpy as np
 from exactik._registry import find
 from exactik.errors import FileError
 from exactik.io._files import open_atomic
+from exactik.io._format import Outline
 from exactik.io._notes import Notes
-from exactik.io.formats import Outline
-from exactik.io.tables._cells import compare_count, estimate_rate, parse_row, split_storage
 from exactik.io.tables._columns import (
     AngleColumns,
     Column,
     ColumnQuality,
+    compare_count,
     compute_column,
+    estimate_rate,
     list_clinical_columns,
     list_coordinate_columns,
     match_columns,
+    parse_row,
+    split_storage,
 )
 from exactik.model import Skeleton
 from exactik.model.motion import Motion
@@ -42,19 +45,12 @@ UNITS = (
 
 
 class CoordinateTable(NamedTuple):
-    """Columns of numbers over time, as the file has them.
+    """Columns of numbers over time, as the file has them."""
 
-    Attributes:
-        names: of the columns, without the time.
-        values: (T, n); angles in degrees if `in_degrees`.
-        times: [s], (T,).
-        in_degrees: whether angles are in degrees.
-    """
-
-    names: tuple[str, ...]
-    values: Array
-    times: Array
-    in_degrees: bool
+    names: tuple[str, ...]  # of the columns, without the time
+    values: Array  # (T, n); angles in degrees if `in_degrees`
+    times: Array  # [s], (T,)
+    in_degrees: bool  # whether angles are in degrees
 
 
 def read_mot(path: str, notes: Notes) -> CoordinateTable:

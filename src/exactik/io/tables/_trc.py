@@ -24,7 +24,7 @@ from exactik.errors import UnknownNameError
 from exactik.io._files import make_unique, open_atomic, read_text
 from exactik.io._notes import Notes
 from exactik.io._units import metres_per, require_named_unit
-from exactik.io.tables._cells import (
+from exactik.io.tables._columns import (
     blank_missing,
     compare_count,
     estimate_rate,
@@ -43,21 +43,13 @@ _SEPARATORS_TO_BLANKS = str.maketrans("\t\n\r", "   ")
 
 
 class TrcHeader(NamedTuple):
-    """What the first lines say.
+    """What the first lines say."""
 
-    Attributes:
-        values: key → text, such as "Units" → "mm".
-        names: of the markers.
-        columns: number of columns of coordinates.
-        first_row: index of the line with the first row.
-        has_tabs: whether tabs separate the cells; else blanks do.
-    """
-
-    values: dict[str, str]
-    names: list[str]
-    columns: int
-    first_row: int
-    has_tabs: bool
+    values: dict[str, str]  # key → text, such as "Units" → "mm"
+    names: list[str]  # of the markers
+    columns: int  # number of columns of coordinates
+    first_row: int  # index of the line with the first row
+    has_tabs: bool  # whether tabs separate the cells; else blanks do
 
 
 def read_trc(

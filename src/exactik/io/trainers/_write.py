@@ -3,20 +3,26 @@
 Pickles of GMR and MimicKit are dictionaries of plain values, ProtoMotions has one of tensors.
 BeyondMimic and mjlab read the same keys of an .npz by index. Isaac Lab orders bodies and joints
 breadth first, mjlab as MuJoCo, depth first. Isaac Lab's velocities are those of centres of mass,
-mjlab's of the frames.  Unitree has a row a frame: place of the root [m], its quaternion xyzw,
+mjlab's of the frames. Unitree has a row a frame: place of the root [m], its quaternion xyzw,
 joints [rad or m] depth first. The layout has no header; names stand in a first line that begins
 with #, which readers of NumPy skip.
+
+No pickle names a class of ours. The opcodes are those of protocol 3, which every Python 3 reads,
+and of 2 without arrays. Arrays go by the name that they had before NumPy 2, which old and new
+releases know; tensors as `torch.save` has them, whose bytes are records of their own.
 """
 
 from __future__ import annotations
 
+import struct
 import zipfile
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from exactik.errors import FileError
 from exactik.io._files import open_atomic
-from exactik.io.trainers._plain_pickle import Tensor, to_pickle
 from exactik.io.trainers._robot_motion import HINGES, RobotMotion
 from exactik.model.motion import Motion
 from exactik.spatial import log_rotation
@@ -25,6 +31,11 @@ from exactik.typing import Array
 CLAMP = 0  # of MimicKit's LoopMode: a motion ends where it ends
 FOLDER = "motion"  # in the archive; PyTorch takes any
 ROOT_COLUMNS = ("x", "y", "z", "qx", "qy", "qz", "qw")
+PROTOCOL, STOP = b"\x80", b"."
+MARK, NONE, TRUE, FALSE = b"(", b"N", b"\x88", b"\x89"
+FLOAT, INT, TEXT, BYTES = b"G", b"J", b"X", b"B"
+DICT, SET_ITEMS, LIST, APPENDS, TUPLE = b"}", b"u", b"]", b"e", b"t"
+GLOBAL, CALL, BUILD, PERSISTENT = b"c", b"R", b"b", b"Q"
 
 
 def write_gmr(motion: Motion, path: str) -> None:
@@ -42,7 +53,7 @@ def write_gmr(motion: Motion, path: str) -> None:
         "joint_names": list(robot.joint_names),
     }
     with open_atomic(path, "wb") as file:
-        file.write(to_pickle(contents))
+        file.write(_to_pickle(contents))
 
 
 def write_mimickit(motion: Motion, path: str) -> None:
@@ -79,7 +90,7 @@ def write_mimickit(motion: Motion, path: str) -> None:
         "body_names": list(robot.body_names),
     }
     with open_atomic(path, "wb") as file:
-        file.write(to_pickle(contents))
+        file.write(_to_pickle(contents))
 
 
 def _find_rotation_vectors(robot: RobotMotion, b: int) -> Array:
@@ -134,7 +145,7 @@ def write_protomotions(motion: Motion, path: str) -> None:
     tensors = {name: Tensor(str(k), a.shape) for k, (name, a) in enumerate(arrays.items())}
     names = {"dof_names": list(robot.joint_names), "body_names": list(robot.body_names)}
     records = {
-        "data.pkl": to_pickle({"fps": float(motion.rate), **tensors, **names}, protocol=2),
+        "data.pkl": _to_pickle({"fps": float(motion.rate), **tensors, **names}, protocol=2),
         "byteorder": b"little",
         **{
             f"data/{tensors[name].key}": array.astype("<f4").tobytes()
@@ -157,3 +168,74 @@ def write_unitree_csv(motion: Motion, path: str) -> None:
     with open_atomic(path) as file:
         file.write(f"# {motion.rate:g} Hz: {','.join(names)}\n")
         np.savetxt(file, rows, fmt="%.9g", delimiter=",")
+
+
+class Tensor(NamedTuple):
+    """An array of single precision as PyTorch keeps it."""
+
+    key: str  # name of the record with its bytes
+    shape: tuple[int, ...]  # of the array
+
+
+def _to_pickle(value: Any, protocol: int = 3) -> bytes:
+    """Return the pickle of a dictionary of numbers, texts, lists, arrays and tensors.
+
+    Args:
+        value: the dictionary.
+        protocol: that the pickle claims; PyTorch expects 2, which has no arrays.
+    """
+    return PROTOCOL + bytes([protocol]) + _encode(value) + STOP
+
+
+def _encode(value: Any) -> bytes:
+    if value is None:
+        return NONE
+    if isinstance(value, bool):
+        return TRUE if value else FALSE
+    if isinstance(value, int):
+        return INT + struct.pack("<i", value)
+    if isinstance(value, float):
+        return FLOAT + struct.pack(">d", value)
+    if isinstance(value, str):
+        text = value.encode("utf-8", "surrogatepass")
+        return TEXT + struct.pack("<I", len(text)) + text
+    if isinstance(value, bytes):
+        return BYTES + struct.pack("<I", len(value)) + value
+    if isinstance(value, np.ndarray):
+        return _encode_array(np.ascontiguousarray(value, dtype="<f8"))
+    if isinstance(value, Tensor):
+        return _encode_tensor(value)
+    if isinstance(value, Mapping):
+        items = b"".join(_encode(part) for item in value.items() for part in item)
+        return DICT + MARK + items + SET_ITEMS
+    if isinstance(value, tuple):
+        return MARK + b"".join(map(_encode, value)) + TUPLE
+    if isinstance(value, Sequence):
+        return LIST + MARK + b"".join(map(_encode, value)) + APPENDS
+    raise TypeError(f"{type(value).__name__} is no plain value")
+
+
+def _name(module: str, name: str) -> bytes:
+    return GLOBAL + f"{module}\n{name}\n".encode("ascii")
+
+
+def _encode_array(array: Array) -> bytes:
+    """Return what makes an array again: an empty one, then its shape, its type and its bytes."""
+    arguments = MARK + _name("numpy", "ndarray") + _encode((0,)) + _encode(b"b") + TUPLE
+    empty = _name("numpy.core.multiarray", "_reconstruct") + arguments + CALL
+    kind = _name("numpy", "dtype") + _encode(("f8", False, True)) + CALL
+    kind += _encode((3, "<", None, None, None, -1, -1, 0)) + BUILD
+    state = MARK + _encode(1) + _encode(array.shape) + kind + FALSE + _encode(array.tobytes())
+    return empty + state + TUPLE + BUILD
+
+
+def _encode_tensor(tensor: Tensor) -> bytes:
+    """Return what makes a tensor again: the record with its numbers, first one, shape, strides."""
+    count = int(np.prod(tensor.shape))
+    strides = tuple(int(np.prod(tensor.shape[k + 1 :])) for k in range(len(tensor.shape)))
+    storage = MARK + _encode("storage") + _name("torch", "FloatStorage")
+    storage += _encode(tensor.key) + _encode("cpu") + _encode(count) + TUPLE + PERSISTENT
+    hooks = _name("collections", "OrderedDict") + _encode(()) + CALL
+    arguments = MARK + storage + _encode(0) + _encode(tensor.shape) + _encode(strides)
+    arguments += FALSE + hooks + TUPLE
+    return _name("torch._utils", "_rebuild_tensor_v2") + arguments + CALL

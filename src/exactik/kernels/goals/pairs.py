@@ -44,10 +44,10 @@ def is_pair(terms, m):
 
 
 @jit
-def place_in_world(terms, m, work):
+def write_in_world(terms, m, work):
     """Write target, rotation and weight of term m as they are in the world while B stands still.
 
-    Returns: the terms with them; their places are relative to the origin of the sums.
+    Places are relative to the origin of the sums.
     """
     R, p, B, kind = work.R, work.p, np.int64(terms.other[m]), terms.kind[m]
     target, rotation, weight, Q = work.pair_target, work.pair_turn, work.pair_weight, work.pair_axes
@@ -76,15 +76,21 @@ def place_in_world(terms, m, work):
             rotation[m, 0, i] = terms.rotation[m, 0, i]
             rotation[m, 1, i] = R[B, i, 0] * x + R[B, i, 1] * y + R[B, i, 2] * z
     turn_weight(terms.weight, Q, m, weight)
+
+
+@jit
+def place_in_world(terms, m, work):
+    """Return the terms with what `write_in_world` writes."""
+    write_in_world(terms, m, work)
     return Terms(
         kind=terms.kind,
         frame=terms.frame,
         other=terms.other,
         point=terms.point,
         axis=terms.axis,
-        target=target,
-        rotation=rotation,
-        weight=weight,
+        target=work.pair_target,
+        rotation=work.pair_turn,
+        weight=work.pair_weight,
         in_cloud=terms.in_cloud,
         row=terms.row,
     )

@@ -34,23 +34,14 @@ _SCALE_FLOOR = 1e-3
 
 @dataclass(frozen=True)
 class CampaignRow:
-    """One quantity over all trees.
+    """One quantity over all trees."""
 
-    Attributes:
-        quantity: what was compared.
-        worst: largest relative error, max |a − b| / max |b|.
-        bar: what counts as right.
-        count: number of comparisons.
-        seed: with `tree`, where the worst error is: `random_problem(seed, tree)` makes it again.
-        tree: number of that tree.
-    """
-
-    quantity: str
-    worst: float
-    bar: float
-    count: int
-    seed: int
-    tree: int
+    quantity: str  # what was compared
+    worst: float  # largest relative error, max |a − b| / max |b|
+    bar: float  # what counts as right
+    count: int  # number of comparisons
+    seed: int  # with `tree`, where the worst error is: `random_problem(seed, tree)` makes it again
+    tree: int  # number of that tree
 
     @property
     def ok(self) -> bool:
@@ -60,19 +51,12 @@ class CampaignRow:
 
 @dataclass(frozen=True)
 class CampaignReport:
-    """The answer of `run_campaign`; print it for a table.
+    """The answer of `run_campaign`; print it for a table."""
 
-    Attributes:
-        rows: one line per quantity.
-        trees: number of random trees.
-        seed: their seed.
-        seconds: time taken.
-    """
-
-    rows: tuple[CampaignRow, ...]
-    trees: int
-    seed: int
-    seconds: float
+    rows: tuple[CampaignRow, ...]  # one line per quantity
+    trees: int  # number of random trees
+    seed: int  # their seed
+    seconds: float  # time taken
 
     @property
     def ok(self) -> bool:

@@ -28,19 +28,12 @@ from exactik.typing import Array
 
 @dataclass(frozen=True)
 class DerivativeRow:
-    """One quantity of a problem beside its finite differences.
+    """One quantity of a problem beside its finite differences."""
 
-    Attributes:
-        quantity: what was compared.
-        error: largest deviation over the largest entry.
-        tolerance: what counts as right.
-        where: the dof, or the pair of row and dof, of the largest deviation.
-    """
-
-    quantity: str
-    error: float
-    tolerance: float
-    where: str
+    quantity: str  # what was compared
+    error: float  # largest deviation over the largest entry
+    tolerance: float  # what counts as right
+    where: str  # the dof, or the pair of row and dof, of the largest deviation
 
     @property
     def ok(self) -> bool:
@@ -50,13 +43,9 @@ class DerivativeRow:
 
 @dataclass(frozen=True)
 class DerivativeReport:
-    """The answer of `check_derivatives`; print it for a table.
+    """The answer of `check_derivatives`; print it for a table."""
 
-    Attributes:
-        rows: one line per quantity.
-    """
-
-    rows: tuple[DerivativeRow, ...]
+    rows: tuple[DerivativeRow, ...]  # one line per quantity
 
     @property
     def ok(self) -> bool:

@@ -2,8 +2,7 @@
 
 from exactik.lab.synthetic._acts import ACTS
 from exactik.lab.synthetic._coordinates import HEEL, TIP, compute_arm_angles
-from exactik.lab.synthetic._performance import simulate_performance
-from exactik.lab.synthetic._reach import make_reach_goals, solve_reach
+from exactik.lab.synthetic._performance import make_reach_goals, simulate_performance, solve_reach
 from exactik.lab.synthetic._recording import (
     SyntheticRecording,
     TruthComparison,

@@ -1,4 +1,4 @@
-"""A synthetic motion: a person walks, punches, kicks, squats and does jumping jacks."""
+"""A synthetic motion: a person walks, punches, kicks, squats, jumps; and reaches for goals."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from exactik.errors import UnknownNameError, UsageError
+from exactik.goals import AimGoal, Goal, PoseGoal, PositionGoal, PostureGoal
 from exactik.lab.synthetic._acts import ACTS
 from exactik.lab.synthetic._coordinates import compute_coordinates
 from exactik.lab.synthetic._timeline import Timeline
-from exactik.model import human
+from exactik.model import Skeleton, human
 from exactik.model.motion import Motion
+from exactik.problem import Problem
+from exactik.solvers import Result, solve
 from exactik.typing import Array
 
 # Slow sway of some channels, as nobody stands quite still: largest deviation [° or m].
@@ -97,3 +100,31 @@ def _make_slow_noise(random: np.random.Generator, times: Array) -> Array:
     """Return a smooth random curve within ±1, (T,): three sines of 0.1 to 0.5 Hz."""
     rates, phases = random.uniform(0.1, 0.5, 3), random.uniform(0.0, 2.0 * np.pi, 3)
     return np.sin(2.0 * np.pi * times[:, None] * rates + phases) @ np.array([0.5, 0.3, 0.2])
+
+
+def make_reach_goals(figure: Skeleton) -> list[Goal]:
+    """Return the goals: feet planted, one hand at a cup, one at a high shelf, eyes on the cup."""
+    rest = figure.neutral()
+    pose = figure.forward(rest)
+    goals: list[Goal] = []
+    for foot, side in (("l_foot", "left"), ("r_foot", "right")):
+        k = figure.bone_index(foot)
+        planted = np.eye(4)
+        planted[:3, :3], planted[:3, 3] = pose.rotations[k], pose.positions[k]
+        goals.append(PoseGoal(foot, planted, name=f"{side} foot planted"))
+    cup, shelf = np.array([0.40, -0.25, 1.05]), np.array([0.30, 0.35, 1.65])
+    goals.append(PositionGoal("r_hand", cup, name="right hand at the cup"))
+    goals.append(PositionGoal("l_hand", shelf, name="left hand at the shelf"))
+    goals.append(AimGoal("head", (1.0, 0.0, 0.0), cup, weight=0.2, name="eyes on the cup"))
+    trunk = ("pelvis", "lower_back", "upper_back", "thorax")
+    weight = [1e-3 if dof.split(".")[0] in trunk else 1e-4 for dof in figure.dof_names]
+    goals.append(PostureGoal(rest, weight=weight, name="stay relaxed"))
+    return goals
+
+
+def solve_reach() -> Result:
+    """Solve the demo's problem from the rest pose; with a history."""
+    figure = human()
+    problem = Problem(figure, make_reach_goals(figure))
+    solve(problem, history=True)  # compile, or load what was compiled before
+    return solve(problem, history=True)

@@ -33,7 +33,7 @@ from functools import cache
 import numpy as np
 
 from exactik.model._bone import Bone
-from exactik.model._mass import BoneMass
+from exactik.model._pose import BoneMass
 from exactik.model._skeleton import Skeleton
 from exactik.model.figures._bone_tables import BoneRow, Point, make_bone, make_lazy_body
 from exactik.model.joints import Joint

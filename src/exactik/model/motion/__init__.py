@@ -1,24 +1,21 @@
 """Recordings: marker positions and joint coordinates over time."""
 
-from exactik.model.motion._analog import Analog, LazySamples
-from exactik.model.motion._axes import (
-    axes_matrix,
-    check_up_axis,
-    cyclic_axes,
-    heading_axes,
-    turn_skeleton,
-    turn_to_up,
-)
-from exactik.model.motion._force_plates import ForcePlate, compute_plate_axes
+from exactik.model.motion._analog import Analog, ForcePlate, LazySamples, compute_plate_axes
 from exactik.model.motion._markers import Markers, PlateReactions, Series, sample_reactions
 from exactik.model.motion._motion import Motion
 from exactik.model.motion._segments import (
     Segment,
+    axes_matrix,
     check_rate,
+    check_up_axis,
     choose_even_frames,
     cut_into_segments,
+    cyclic_axes,
     find_segments,
+    heading_axes,
     mark_segments,
+    turn_skeleton,
+    turn_to_up,
 )
 from exactik.model.motion._suspects import FrozenMarker, Swap, find_frozen_markers, find_swaps
 

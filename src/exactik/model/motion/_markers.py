@@ -15,10 +15,15 @@ from exactik._arrays import as_floats, fill_masked, freeze, is_number
 from exactik._registry import find
 from exactik._text import count_noun
 from exactik.errors import ExactikError, ShapeError, UnknownNameError, UsageError
-from exactik.model.motion._analog import Analog
-from exactik.model.motion._axes import axes_matrix, check_up_axis, permute_axis
-from exactik.model.motion._force_plates import ForcePlate
-from exactik.model.motion._segments import check_rate, compute_resampled_positions, slice_frames
+from exactik.model.motion._analog import Analog, ForcePlate
+from exactik.model.motion._segments import (
+    axes_matrix,
+    check_rate,
+    check_up_axis,
+    compute_resampled_positions,
+    permute_axis,
+    slice_frames,
+)
 from exactik.typing import Array, BoolArray
 
 Sampled = TypeVar("Sampled", Analog, ForcePlate)
@@ -234,15 +239,10 @@ class Markers:
 
 
 class PlateReactions(NamedTuple):
-    """What a plate measured at the times of the frames.
+    """What a plate measured at the times of the frames."""
 
-    Attributes:
-        places: centre of pressure [m, world], (T, 3); NaN where nothing is on the plate.
-        forces: ground reaction [N, world], (T, 3).
-    """
-
-    places: Array
-    forces: Array
+    places: Array  # centre of pressure [m, world], (T, 3); NaN where nothing is on the plate
+    forces: Array  # ground reaction [N, world], (T, 3)
 
 
 def sample_reactions(plate: ForcePlate, markers: Markers) -> PlateReactions:

@@ -15,8 +15,15 @@ from exactik._arrays import as_floats, freeze
 from exactik._registry import find
 from exactik.errors import ShapeError
 from exactik.model import Pose, Skeleton
-from exactik.model.motion._axes import axes_matrix, check_up_axis, permute_axis, turn_skeleton
-from exactik.model.motion._segments import check_rate, compute_resampled_positions, slice_frames
+from exactik.model.motion._segments import (
+    axes_matrix,
+    check_rate,
+    check_up_axis,
+    compute_resampled_positions,
+    permute_axis,
+    slice_frames,
+    turn_skeleton,
+)
 from exactik.typing import Array
 
 

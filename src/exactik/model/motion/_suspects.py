@@ -32,33 +32,20 @@ PAIRS_PER_BLOCK = 1 << 18  # bounds the memory
 
 
 class Swap(NamedTuple):
-    """Two markers that seem to have exchanged their names.
+    """Two markers that seem to have exchanged their names."""
 
-    Attributes:
-        names: of the two.
-        first: first frame of the exchange, counted from 0 in `Markers.positions`.
-        last: last frame before they change back, or the last frame of the recording.
-        distance: how far apart the two were [m].
-    """
-
-    names: tuple[str, str]
-    first: int
-    last: int
-    distance: float
+    names: tuple[str, str]  # of the two
+    first: int  # first frame of the exchange, counted from 0 in `Markers.positions`
+    last: int  # last frame before they change back, or the last frame of the recording
+    distance: float  # how far apart the two were [m]
 
 
 class FrozenMarker(NamedTuple):
-    """A marker that stays exactly where it is while others move.
+    """A marker that stays exactly where it is while others move."""
 
-    Attributes:
-        name: of the marker.
-        first: first frame at that place, counted from 0 in `Markers.positions`.
-        last: last frame at that place.
-    """
-
-    name: str
-    first: int
-    last: int
+    name: str  # of the marker
+    first: int  # first frame at that place, counted from 0 in `Markers.positions`
+    last: int  # last frame at that place
 
 
 class _Steps(NamedTuple):

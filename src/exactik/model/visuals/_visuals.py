@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.errors import ExactikError, FileError, ModelError, Note
-from exactik.model.visuals._materials import Material
-from exactik.model.visuals._mesh import Mesh
+from exactik.model.visuals._mesh import Material, Mesh
 from exactik.typing import Array, IntArray
 
 MIN_BONE_LENGTH = 1e-3  # [m] shorter ones have no direction
@@ -34,20 +33,13 @@ INFLUENCES = 4  # bones that a vertex follows: as many as glTF's first set has, 
 
 @dataclass(frozen=True, eq=False)
 class Visual:
-    """A mesh that is rigid with a bone.
+    """A mesh that is rigid with a bone."""
 
-    Attributes:
-        name: may be empty.
-        bone: its name.
-        mesh: the surface.
-        material: its look.
-        T_bone_mesh: affine map of the mesh into the bone's frame [m], (4, 4); it may scale.
-    """
-
-    name: str
-    bone: str
-    mesh: Mesh
-    material: Material = field(default_factory=Material)
+    name: str  # may be empty
+    bone: str  # its name
+    mesh: Mesh  # the surface
+    material: Material = field(default_factory=Material)  # its look
+    # Affine map of the mesh into the bone's frame [m], (4, 4); it may scale
     T_bone_mesh: Array = field(default_factory=lambda: np.eye(4))
 
     def __post_init__(self) -> None:

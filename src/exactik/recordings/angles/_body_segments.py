@@ -20,13 +20,7 @@ from types import MappingProxyType
 import numpy as np
 
 from exactik._text import join_names
-from exactik.anatomy import (
-    Anatomy,
-    BodyPart,
-    describe_body,
-    find_left_direction,
-    find_up_direction,
-)
+from exactik.anatomy import Anatomy, BodyPart, describe_body, find_left_direction, find_up_direction
 from exactik.errors import ModelError, UnknownNameError, UsageError
 from exactik.model import Skeleton
 from exactik.typing import Array
@@ -58,21 +52,14 @@ MIN_AXIS_COSINE = 0.8  # between what is right or up at rest and the nearest axi
 
 @dataclass(frozen=True, eq=False)
 class BodySegments:
-    """What the bones of a skeleton are in anatomy.
+    """What the bones of a skeleton are in anatomy."""
 
-    Attributes:
-        skeleton: whose bones they are.
-        bones: segment → name of the bone; only those that the skeleton has.
-        centres: segment → name of the bone whose origin is the centre of its joint.
-        R_bone_segment: segment → its axes (forward, up, right) in the bone's frame, (3, 3).
-        R_world_lab: axes of the laboratory (forward, up, right) in the world, (3, 3): those of the
-            figure at rest.
-    """
-
-    skeleton: Skeleton
-    bones: Mapping[str, str]
-    centres: Mapping[str, str]
+    skeleton: Skeleton  # whose bones they are
+    bones: Mapping[str, str]  # segment → name of the bone; only those that the skeleton has
+    centres: Mapping[str, str]  # segment → name of the bone whose origin is the centre of its joint
+    # Segment → its axes (forward, up, right) in the bone's frame, (3, 3)
     R_bone_segment: Mapping[str, Array]
+    # Axes of the laboratory (forward, up, right) in the world, (3, 3): those of the figure at rest
     R_world_lab: Array
 
     def compute_rotations(self, segment: str, rotations: Array) -> Array:

@@ -19,40 +19,24 @@ HEADING_SMOOTHING_S = 0.5  # [s] likewise on the heading: a pelvis turns to and 
 
 @dataclass(frozen=True, eq=False)
 class FootPaths:
-    """A foot over time, smoothed.
+    """A foot over time, smoothed."""
 
-    Attributes:
-        heel: its hindmost marker, else the ankle's centre [m, world], (T, 3).
-        toe: its foremost marker, else the joint of the toes, else the ankle [m, world], (T, 3).
-        heel_ahead: how far the heel is ahead of the pelvis [m], (T,).
-        toe_ahead: how far the toe is ahead of the pelvis [m], (T,).
-    """
-
-    heel: Array
-    toe: Array
-    heel_ahead: Array
-    toe_ahead: Array
+    heel: Array  # its hindmost marker, else the ankle's centre [m, world], (T, 3)
+    toe: Array  # its foremost marker, else the joint of the toes, else the ankle [m, world], (T, 3)
+    heel_ahead: Array  # how far the heel is ahead of the pelvis [m], (T,)
+    toe_ahead: Array  # how far the toe is ahead of the pelvis [m], (T,)
 
 
 @dataclass(frozen=True, eq=False)
 class Walker:
-    """Both feet of a motion and which way it goes.
+    """Both feet of a motion and which way it goes."""
 
-    Attributes:
-        feet: "r" and "l" → their paths.
-        pelvis: its origin [m, world], (T, 3).
-        ahead: direction in which the pelvis looks, level and smoothed, (T, 3).
-        up: axis of the world, (3,).
-        uprightness: cosine between the pelvis' long axis and the vertical, (T,).
-        leg_length: from hip to ankle [m].
-    """
-
-    feet: dict[str, FootPaths]
-    pelvis: Array
-    ahead: Array
-    up: Array
-    uprightness: Array
-    leg_length: float
+    feet: dict[str, FootPaths]  # "r" and "l" → their paths
+    pelvis: Array  # its origin [m, world], (T, 3)
+    ahead: Array  # direction in which the pelvis looks, level and smoothed, (T, 3)
+    up: Array  # axis of the world, (3,)
+    uprightness: Array  # cosine between the pelvis' long axis and the vertical, (T,)
+    leg_length: float  # from hip to ankle [m]
 
 
 def follow_feet(motion: Motion) -> Walker:

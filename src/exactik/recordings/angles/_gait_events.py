@@ -51,35 +51,23 @@ TEXTS = {
 
 
 class GaitEvent(NamedTuple):
-    """A foot meets or leaves the floor.
+    """A foot meets or leaves the floor."""
 
-    Attributes:
-        side: "r" or "l".
-        kind: "strike" (the heel meets the floor) or "off" (the toe leaves it).
-        frame: counted from 0.
-        time: from the first frame [s].
-    """
-
-    side: str
-    kind: str
-    frame: int
-    time: float
+    side: str  # "r" or "l"
+    kind: str  # "strike" (the heel meets the floor) or "off" (the toe leaves it)
+    frame: int  # counted from 0
+    time: float  # from the first frame [s]
 
 
 @dataclass(frozen=True)
 class GaitEvents:
-    """Events of a motion, in the order of time.
+    """Events of a motion, in the order of time."""
 
-    Attributes:
-        events: none if it is no gait.
-        code: "gait", or why there are no events: "no-legs", "no-steps", "not-upright",
-            "not-lifted" or "not-alternating".
-        rate: frames a second [Hz].
-    """
-
-    events: tuple[GaitEvent, ...]
+    events: tuple[GaitEvent, ...]  # none if it is no gait
+    # "gait", or why there are no events: "no-legs", "no-steps", "not-upright", "not-lifted" or
+    # "not-alternating"
     code: str
-    rate: float
+    rate: float  # frames a second [Hz]
 
     @property
     def text(self) -> str:

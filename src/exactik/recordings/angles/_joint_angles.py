@@ -41,6 +41,8 @@ class JointAngles:
         near_lock: where an angle is poorly defined because the first and last axis of its joint
             nearly agree (the shoulder's plane and rotation of a hanging arm), (T, n).
         sd: standard deviation [rad], (T, n), or None where it is not known.
+        noise_sd: the part of it that comes of noise, (T, n): what is wrong with the figure lasts,
+            and differences between frames do not have it.
     """
 
     names: tuple[str, ...]
@@ -49,10 +51,11 @@ class JointAngles:
     first_frame: int
     near_lock: BoolArray
     sd: Array | None = None
+    noise_sd: Array | None = None
 
     def __post_init__(self) -> None:
         """Keep arrays read-only."""
-        for name in ("values", "near_lock", "sd"):
+        for name in ("values", "near_lock", "sd", "noise_sd"):
             array = getattr(self, name)
             if array is not None:
                 object.__setattr__(self, name, freeze(array))
@@ -102,9 +105,9 @@ class JointAngles:
             rows = np.concatenate([rows, np.degrees(self.sd)], axis=1)
         write_csv(os.fspath(path), names, rows, self.times, self.first_frame)
 
-    def with_sd(self, sd: Array) -> JointAngles:
-        """Return the same with standard deviations [rad], (T, n)."""
-        return replace(self, sd=sd)
+    def with_sd(self, sd: Array, noise_sd: Array | None = None) -> JointAngles:
+        """Return the same with standard deviations, and the part of noise [rad], (T, n) each."""
+        return replace(self, sd=sd, noise_sd=noise_sd)
 
 
 def compute_joint_angles(motion: Motion, bones: Mapping[str, str] | None = None) -> JointAngles:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +14,7 @@ import numpy as np
 
 from exactik.model import Skeleton
 from exactik.model.motion import Markers
+from exactik.recordings.calibration._figure_errors import estimate_figure_errors
 from exactik.recordings.calibration._undetermined import (
     MAX_STATIC_MOVEMENT,
     Undetermined,
@@ -23,6 +24,7 @@ from exactik.recordings.calibration._undetermined import (
 )
 from exactik.recordings.calibration.fitting import SkeletonFit
 from exactik.recordings.calibration.mapping import MarkerMapping
+from exactik.recordings.tracking import FigureErrors
 from exactik.typing import Array, IntArray
 
 if TYPE_CHECKING:
@@ -131,6 +133,11 @@ class Calibration:
         return self.fit.solution.converged
 
     @cached_property
+    def figure_errors(self) -> FigureErrors:
+        """How far the figure, as it may be wrong, turns the joints of its poses."""
+        return estimate_figure_errors(self.fit.solution)
+
+    @cached_property
     def undetermined(self) -> tuple[Undetermined, ...]:
         """Scales and marker places that the trials left as uncertain as they were."""
         return find_undetermined(self.fit)
@@ -158,7 +165,8 @@ class Calibration:
         """The recording, or the last, followed by the calibrated skeleton when asked for."""
         from exactik.recordings.tracking import track
 
-        return track(self.skeleton, self.markers, limits=self.limits, lock=self.lock)
+        solved = track(self.skeleton, self.markers, limits=self.limits, lock=self.lock)
+        return replace(solved, figure_errors=self.figure_errors)
 
     @cached_property
     def _sds(self) -> Array:

@@ -101,21 +101,35 @@ class Evidence:
 
     @cached_property
     def bars(self) -> tuple[Array, IntArray]:
-        """Error bars of poses by themselves, (k, nv), and which of them each frame has, (T,).
+        """Error bars by noise of some poses, (k, nv), and which of them each frame has, (T,).
 
-        Those of some frames, and wherever a marker comes or goes: in between they change little.
+        Of poses by themselves, and wherever a marker comes or goes: in between they change little.
         """
+        key_frames, bar_of_frame = self._key_frames
+        track = self.track
+        q, problem = np.array(track.motion.q[key_frames]), track.problem.select(key_frames)
+        # Where as much is fitted as was measured, what is left over says nothing of the noise.
+        is_told = self.redundancy >= THRESHOLDS["redundancy"].care
+        sigma = track.sigma if is_told else max(track.sigma, ASSUMED_NOISE)
+        return compute_standard_deviations(problem, q, sigma, track.threads), bar_of_frame
+
+    @cached_property
+    def is_wide(self) -> BoolArray:
+        """Which values have an error bar that is too wide for a measurement, (T, nv)."""
+        track, (sd, bar_of_frame) = self.track, self.bars
+        # A dof that is at a limit in such a frame need not be there in those it speaks for.
+        frames, nowhere = self._key_frames[0], np.zeros(sd.shape, dtype=bool)
+        sd = track.add_figure_errors(sd, np.array(track.motion.q[frames]), nowhere)
+        return (sd > self.measured_sd)[bar_of_frame]
+
+    @cached_property
+    def _key_frames(self) -> tuple[IntArray, IntArray]:
+        """Frames whose error bars are computed, and which of them speaks for each frame, (T,)."""
         track = self.track
         seen, count = track.problem.seen, len(track)
         is_key = np.arange(count) % max(round(track.motion.rate / BARS_PER_SECOND), 1) == 0
         is_key[1:] |= (seen[1:] != seen[:-1]).any(axis=1)
-        frames = np.flatnonzero(is_key)
-        q, problem = np.array(track.motion.q[frames]), track.problem.select(frames)
-        # Where as much is fitted as was measured, what is left over says nothing of the noise.
-        is_told = self.redundancy >= THRESHOLDS["redundancy"].care
-        sigma = track.sigma if is_told else max(track.sigma, ASSUMED_NOISE)
-        sd = compute_standard_deviations(problem, q, sigma, track.threads)
-        return sd, np.cumsum(is_key) - 1
+        return np.flatnonzero(is_key), np.cumsum(is_key) - 1
 
     @cached_property
     def usual_sd(self) -> Array:

@@ -70,9 +70,7 @@ def map_quality(
     locked = np.asarray(track.problem.frame_problem.locked)
     bound = track.at_limits | locked
     drawn.quality[bound] = Quality.BOUND
-    sd, bar_of_frame = evidence.bars
-    is_wide = sd > evidence.measured_sd
-    drawn.quality[is_wide[bar_of_frame] & ~bound] = Quality.INFERRED
+    drawn.quality[evidence.is_wide & ~bound] = Quality.INFERRED
     drawn.quality[:, (evidence.is_open | ~evidence.has_markers) & ~locked] = Quality.OPEN
     _mark_lost(drawn, evidence)
     for n, dofs in concerned.items():
@@ -127,8 +125,9 @@ def measure_doubt(evidence: Evidence, quality: QualityArray) -> Finding:
     """Return the share of doubtful values among those that markers determine.
 
     Details: "measured", the share of all values of "dofs" with markers in "count" frames of the
-    subject; "doubtful", a bone, its stretches and its share of the frames each, those first that
-    have most; "open", bones of which markers mostly determine nothing.
+    subject, 95 % of which are within "bar_deg" [°]; "doubtful", a bone, its stretches and its share
+    of the frames each, those first that have most; "open", bones of which markers mostly determine
+    nothing.
     """
     first, last = evidence.span
     cells = quality[evidence.frames]
@@ -154,6 +153,7 @@ def measure_doubt(evidence: Evidence, quality: QualityArray) -> Finding:
         share,
         variant="" if determined > 0 else "nothing",
         measured=float(measured.mean()) if measured.size > 0 else 0.0,
+        bar_deg=np.degrees(ERROR_BARS * evidence.track.options.assessment.measured_sd),
         dofs=int(evidence.has_markers.sum()),
         count=last - first + 1,
         doubtful=sorted(joints, key=lambda joint: -joint[2]),

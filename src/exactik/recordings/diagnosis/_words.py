@@ -247,7 +247,10 @@ def _to_words(names: Sequence[str], words: Mapping[str, str]) -> tuple[str, ...]
 def describe_usable(doubt: Finding) -> str:
     """Return what can be used and what cannot, by a finding of kind "doubt"."""
     details, offset, words = doubt.details, doubt.offset, doubt.details.get("words", {})
-    text = f"{format_share(details['measured'])} of the joint angles are measured"
+    if details.get("variant") == "nothing":
+        return "No joint angle is measured."
+    text = f"{format_share(1.0 - doubt.value)} of the joint angles are free of faults, "
+    text += f"{format_share(details['measured'])} are certain to {details['bar_deg']:.0f}°"
     parts = []
     for bone, segments, share in details["doubtful"][:MAX_DOUBTFUL]:
         frames = [

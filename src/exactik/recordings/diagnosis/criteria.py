@@ -225,15 +225,15 @@ def measure_left_out(evidence: Evidence) -> Iterator[Finding]:
         yield measure("left-out", float(shares[order[0]]), names, samples=samples)
 
 
-def measure_closures(evidence: Evidence) -> Iterator[Finding]:
-    """Points that the figure's file holds together are together."""
+def measure_loops(evidence: Evidence) -> Iterator[Finding]:
+    """Bodies that the figure's file holds together are together."""
     motion = evidence.track.motion
     pose = motion.skeleton.forward(np.array(motion.q[evidence.frames]))
-    for closure in motion.skeleton.closures:
-        gap = closure.measure_gap(pose)
+    for loop in motion.skeleton.loops:
+        gap = loop.measure_gap(pose)
         mean, largest = float(gap.mean()), float(gap.max())
         value = mean / evidence.stature
-        yield measure("closure-gap", value, closure.bones, mean=mean, largest=largest)
+        yield measure("closure-gap", value, loop.bones, mean=mean, largest=largest)
 
 
 def list_bones(evidence: Evidence) -> Iterator[Finding]:
@@ -278,7 +278,7 @@ CRITERIA: tuple[Criterion, ...] = (
     measure_up,
     measure_fit,
     measure_left_out,
-    measure_closures,
+    measure_loops,
     list_bones,
     list_dofs,
 )

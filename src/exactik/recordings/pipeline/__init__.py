@@ -18,7 +18,7 @@ from exactik.recordings.pipeline._files import (
     write_motion,
 )
 from exactik.recordings.pipeline._handedness import measure_handedness
-from exactik.recordings.pipeline._match import MatchedRecording, match_recording
+from exactik.recordings.pipeline._match import MatchedRecording, attach_from_take, match_recording
 from exactik.recordings.pipeline._options import (
     FigureOptions,
     RecordingOptions,
@@ -28,7 +28,6 @@ from exactik.recordings.pipeline._options import (
 from exactik.recordings.pipeline._prepare import PreparedSkeleton, prepare_skeleton
 from exactik.recordings.pipeline._solve import SolvedRecording, solve_recording
 from exactik.recordings.pipeline._subjects import ALL_SUBJECTS, choose_subjects
-from exactik.recordings.pipeline._take import attach_from_take
 from exactik.recordings.pipeline._units import correct_unit
 from exactik.recordings.pipeline._up_axis import (
     align_up_axis,

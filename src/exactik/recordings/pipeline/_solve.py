@@ -148,10 +148,11 @@ def _solve_subject(
         is_fitted_here=known is None,
     )
     motion = replace(solved.motion, up_axis=request.skeleton_up or markers.up_axis)
+    errors = None if prepared.calibration is None else prepared.calibration.figure_errors
     notes = [*_describe_subjects(subject), *subject.notes, *sized.notes, *aligned.notes]
     return SolvedRecording(
         subject=subject.name,
-        track=replace(solved, motion=motion, context=context),
+        track=replace(solved, motion=motion, figure_errors=errors, context=context),
         prepared=prepared,
         notes=(*notes, *(prepared.notes if known is None else ())),
     )

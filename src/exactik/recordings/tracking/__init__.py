@@ -21,6 +21,7 @@ from exactik.recordings.tracking._continuity import (
 )
 from exactik.recordings.tracking._error_bars import (
     GRAVITY,
+    FigureErrors,
     Quality,
     QualityArray,
     are_minima,
@@ -53,7 +54,12 @@ from exactik.recordings.tracking._gaps import (
     make_postures,
     solve_gap_frames,
 )
-from exactik.recordings.tracking._job import PROGRESS_SHARES, choose_methods
+from exactik.recordings.tracking._job import (
+    PROGRESS_SHARES,
+    PlainTrackOptions,
+    TrackOptions,
+    choose_methods,
+)
 from exactik.recordings.tracking._options import (
     COLD_START,
     DEFAULT_OPTIONS,
@@ -73,7 +79,6 @@ from exactik.recordings.tracking._problem import (
 )
 from exactik.recordings.tracking._result import Track
 from exactik.recordings.tracking._track import count_threads, track, track_many
-from exactik.recordings.tracking._track_options import PlainTrackOptions, TrackOptions
 from exactik.recordings.tracking.preparation import (
     close_step,
     count_bones_between,
@@ -106,6 +111,7 @@ __all__ = [
     "WARM_START",
     "AssessmentOptions",
     "CoordinateReference",
+    "FigureErrors",
     "FramePoses",
     "FramePostures",
     "FrameSolutions",

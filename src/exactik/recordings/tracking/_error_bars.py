@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from exactik._threads import run_in_threads
 from exactik.kernels.linear.variances import new_variance_scratch
 from exactik.kernels.recording import combination_error_bars as combinations
 from exactik.kernels.recording import error_bars as kernel
+from exactik.model import Skeleton
 from exactik.recordings.tracking._problem import (
     ASSUMED_NOISE,
     UNKNOWN_SD,
@@ -27,6 +29,8 @@ MIN_LASTING_SHARE = 0.06
 """Of σ², that smoothing does not lessen: motion comes in bursts, and one strength is for all of it.
 With it 90 % bands hold the truth in 89 to 94 % of the cases (0.5 to 2 mm of noise), without in 57
 to 71 %; test_bones_turn_as_in_truth."""
+POSE_CHUNK_FRAMES = 4096  # whose distances from some poses are in memory at once
+SAME_POSE = 1e-2  # [rad] rms of the dofs within which poses count as the same
 CHUNK_FRAMES = 512  # whose error bars are computed in one call, for the threads to share the work
 
 
@@ -153,6 +157,55 @@ def are_minima(problem: TrackingProblem, q: Array, frames: IntArray | None = Non
         buffers.workspace,
     )
     return is_minimum != 0.0
+
+
+class FigureErrors(NamedTuple):
+    """Errors of the dofs that come of the figure, at some poses that differ as much as can be.
+
+    Attributes:
+        skeleton: the figure.
+        q: the poses, (F, nq).
+        covariance: of the dofs of each, (F, nv, nv) [rad² or m²].
+    """
+
+    skeleton: Skeleton
+    q: Array
+    covariance: Array
+
+    def compute_dof_variances(self, q: Array) -> Array:
+        """Return the variance of each dof at poses (T, nq), (T, nv) [rad² or m²]."""
+        return self.interpolate(np.diagonal(self.covariance, axis1=1, axis2=2), q)
+
+    def compute_combination_variances(self, rows: Array, q: Array) -> Array:
+        """Return the variances of combinations of dofs at poses (T, nq), (T, n).
+
+        Args:
+            rows: the combinations at the poses of `self.q`, (F, n, nv).
+            q: the poses, (T, nq).
+        """
+        return self.interpolate(np.einsum("fni,fij,fnj->fn", rows, self.covariance, rows), q)
+
+    def interpolate(self, values: Array, q: Array) -> Array:
+        """Return what has these values (F, n) at the poses of `self.q` at others, (T, n).
+
+        Weights are inverse squares of squared distances: near poses decide. Where the whole body
+        is, and how it is turned, makes no difference.
+        """
+        inner = self.skeleton.turns & (self.skeleton.parents[self.skeleton.dof_bones] >= 0)
+        here, result = self._place(self.q, inner), np.empty((len(q), values.shape[1]))
+        for first in range(0, len(q), POSE_CHUNK_FRAMES):
+            there = self._place(q[first : first + POSE_CHUNK_FRAMES], inner)
+            squares = (there**2).sum(axis=1)[:, None] + (here**2).sum(axis=1)
+            squares = np.maximum(squares - 2.0 * there @ here.T, 0.0) / max(here.shape[1], 1)
+            weights = (squares + SAME_POSE**2) ** -2
+            weights /= weights.sum(axis=1, keepdims=True)
+            result[first : first + POSE_CHUNK_FRAMES] = weights @ values
+        return result
+
+    def _place(self, q: Array, inner: BoolArray) -> Array:
+        """Return poses as rows in which distances mean something, from the first of `self.q`."""
+        away = self.skeleton.difference(q, np.broadcast_to(self.q[0], q.shape))[:, inner]
+        return np.arctan2(np.sin(away), np.cos(away))
 
 
 class Quality(IntEnum):

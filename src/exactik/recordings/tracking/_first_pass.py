@@ -21,12 +21,14 @@ from exactik._threads import run_in_threads
 from exactik.kernels.descent.results import FRAME_RESULT_SIZE
 from exactik.model.motion import Segment, cut_into_segments
 from exactik.recordings.tracking._branches import PathWindow, splice_branch
-from exactik.recordings.tracking._courses import FrameRun, follow_courses, solve_frames_on_gpu
 from exactik.recordings.tracking._frame_solver import (
+    FrameRun,
     FrameSolutions,
     TrackingRun,
     find_nearest_equivalents,
+    follow_courses,
     solve_frames,
+    solve_frames_on_gpu,
     unwrap_path,
 )
 from exactik.recordings.tracking._problem import TrackingProblem

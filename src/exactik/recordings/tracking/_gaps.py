@@ -14,11 +14,7 @@ import numpy as np
 from exactik._threads import run_in_threads
 from exactik.model import Skeleton
 from exactik.model.motion import choose_even_frames
-from exactik.recordings.tracking._frame_solver import (
-    FrameSolutions,
-    TrackingRun,
-    solve_frames,
-)
+from exactik.recordings.tracking._frame_solver import FrameSolutions, TrackingRun, solve_frames
 from exactik.recordings.tracking._options import TrackingOptions
 from exactik.recordings.tracking._problem import TrackingProblem, split_into_chunks
 from exactik.typing import Array, BoolArray, IntArray

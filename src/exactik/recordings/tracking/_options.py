@@ -22,9 +22,9 @@ class AssessmentOptions:
     Attributes:
         converged_gradient: relative gradient up to which a frame whose descent stalled counts as
             converged: what is left of the pose to find is far below the noise.
-        measured_sd: [rad or m] standard deviation up to which a value counts as measured: by noise
-            alone, 95 % of such values are within 10° of the truth (docs/verdict.md has how many
-            are).
+        measured_sd: [rad or m] standard deviation up to which a value counts as measured: 95 % of
+            such values are within 8° of the truth, and nearly all within 10° (docs/verdict.md has
+            how many are).
         open_sd: [rad or m] standard deviation above which nothing determines a value; in the median
             over the recording, that of a dof which is never determined.
         open_sd_frames: by which that is judged.
@@ -36,7 +36,7 @@ class AssessmentOptions:
     """
 
     converged_gradient: float = 1e-3
-    measured_sd: float = 0.089
+    measured_sd: float = 0.071
     open_sd: float = 0.5
     open_sd_frames: int = 24
     cost_above_best: float = 0.01

@@ -49,14 +49,10 @@ class CoordinateReference(NamedTuple):
     """What a coordinate should be, as one more goal beside the markers.
 
     It costs ½ weight (q − value)², where a marker costs ½ weight |r|².
-
-    Attributes:
-        value: [rad or m], for all frames or each, (T,).
-        weight: [m²/rad², or 1 for a shift], likewise.
     """
 
-    value: ArrayLike
-    weight: ArrayLike
+    value: ArrayLike  # [rad or m], for all frames or each, (T,)
+    weight: ArrayLike  # [m²/rad², or 1 for a shift], likewise
 
 
 class ThreadBuffers(NamedTuple):

@@ -25,6 +25,7 @@ from exactik.recordings.angles import (
 )
 from exactik.recordings.tracking._continuity import find_jumping_bones
 from exactik.recordings.tracking._error_bars import (
+    FigureErrors,
     QualityArray,
     are_minima,
     compute_combination_deviations,
@@ -33,7 +34,7 @@ from exactik.recordings.tracking._error_bars import (
     measure_frame_errors,
 )
 from exactik.recordings.tracking._options import TrackingOptions
-from exactik.recordings.tracking._problem import TrackingProblem, match_markers
+from exactik.recordings.tracking._problem import UNKNOWN_SD, TrackingProblem, match_markers
 from exactik.recordings.tracking.smoothing import Smoothing
 from exactik.typing import Array, BoolArray, IntArray
 
@@ -81,6 +82,8 @@ class Track:
         device: what the first pass ran on: "cpu", or "cuda" and the name of the GPU.
         smoothing: how firmly accelerations were held; None if frames were solved by themselves.
         frame_q: solutions of the frames by themselves, (T, nq), before they were smoothed.
+        figure_errors: what is wrong with the figure and lasts, if it was fitted; None where it is
+            taken to be right.
         context: what is known of the recording beyond this, such as which markers were left out
             and why; None unless `exactik.recordings.pipeline` made the track.
     """
@@ -108,6 +111,7 @@ class Track:
     device: str = "cpu"
     smoothing: Smoothing | None = None
     frame_q: Array | None = None
+    figure_errors: FigureErrors | None = None
     context: RecordingContext | None = None
 
     def __len__(self) -> int:
@@ -223,16 +227,46 @@ class Track:
 
     @cached_property
     def sd(self) -> Array:
-        """Standard deviation of every dof [rad or m], (T, nv), from that of the markers.
+        """Standard deviation of every dof [rad or m], (T, nv), from the truth.
+
+        Of what changes from frame to frame, `noise_sd`, and of what is wrong with the figure and
+        lasts: markers beside their landmarks, sizes, joints. Of a figure that was not fitted
+        here, only the former is known. A dof at a limit has none.
+        """
+        return self.add_figure_errors(self.noise_sd, np.array(self.motion.q), self.at_limits)
+
+    @cached_property
+    def noise_sd(self) -> Array:
+        """The part of `sd` that comes of the markers' noise [rad or m], (T, nv).
 
         By the exact Hessian of each frame; smoothing lessens what noise has part in it. What no
-        marker determines has that of an angle of which nothing is known, 1.8 rad; a dof at a limit
-        none.
+        marker determines has that of an angle of which nothing is known, 1.8 rad. Differences
+        between frames are known so well.
         """
         q = np.array(self.motion.q)
         return compute_standard_deviations(
             self.problem, q, self.sigma, self.threads, self.smoothing
         )
+
+    def compute_sd(self, frames: IntArray) -> Array:
+        """Return `sd` of some frames (n,) [rad or m], (n, nv)."""
+        if "sd" in vars(self):
+            return self.sd[frames]
+        some, q = self.problem.select(frames), np.ascontiguousarray(self.motion.q[frames])
+        smoothing = None if self.smoothing is None else self.smoothing.select(frames)
+        noise = compute_standard_deviations(some, q, self.sigma, self.threads, smoothing)
+        return self.add_figure_errors(noise, q, self.at_limits[frames])
+
+    def add_figure_errors(self, noise_sd: Array, q: Array, at_limits: BoolArray) -> Array:
+        """Return standard deviations of dofs (n, nv) at poses (n, nq) with those of the figure.
+
+        No more than that of an angle of which nothing is known; none for dofs at limits (n, nv).
+        """
+        if self.figure_errors is None:
+            return noise_sd
+        lasting = self.figure_errors.compute_dof_variances(q)
+        sd = np.minimum(np.sqrt(noise_sd**2 + lasting), UNKNOWN_SD)
+        return np.where(at_limits | self.problem.frame_problem.locked, noise_sd, sd)
 
     @cached_property
     def never_determined(self) -> tuple[str, ...]:
@@ -313,9 +347,8 @@ class Track:
     def angles(self) -> JointAngles:
         """Return the joint angles, as they are published, with their standard deviations.
 
-        See docs/angles.md for names and signs. Deviations are those of the markers' noise, as in
-        `sd`, propagated with the correlations between dofs; of what the figure's own proportions
-        get wrong they know nothing.
+        See docs/angles.md for names and signs. Deviations are those of `sd` and `noise_sd`,
+        propagated with the correlations between dofs.
         """
         return self._angles
 
@@ -327,15 +360,26 @@ class Track:
         if self.smoothing is not None:
             # Correlations are those of each frame alone; smoothing narrows the dofs they are of.
             alone = compute_standard_deviations(self.problem, q, self.sigma, self.threads)
-            np.divide(self.sd, alone, out=shares, where=alone > 0.0)
+            np.divide(self.noise_sd, alone, out=shares, where=alone > 0.0)
 
         def compute_rows(frames: IntArray) -> Array:
             return compute_angle_rates(segments, angles.names, q[frames]) * shares[frames, None]
 
-        sd = compute_combination_deviations(
+        noise_sd = compute_combination_deviations(
             self.problem, q, self.sigma, self.threads, len(angles.names), compute_rows
         )
-        return angles.with_sd(sd)
+        return angles.with_sd(self.add_angle_errors(noise_sd, angles.names, q), noise_sd)
+
+    def add_angle_errors(self, noise_sd: Array, names: tuple[str, ...], q: Array) -> Array:
+        """Return standard deviations of angles [rad], (n, a), at poses (n, nq) with the figure's.
+
+        No more than that of an angle of which nothing is known.
+        """
+        if self.figure_errors is None:
+            return noise_sd
+        rows = compute_angle_rates(find_body_segments(self.skeleton), names, self.figure_errors.q)
+        lasting = self.figure_errors.compute_combination_variances(rows, q)
+        return np.minimum(np.sqrt(noise_sd**2 + lasting), UNKNOWN_SD)
 
     def gait(self) -> GaitCycles:
         """Return the strides of the motion; none, and why, if it is no gait."""

@@ -34,14 +34,16 @@ from exactik.recordings.tracking._gaps import (
     make_postures,
     solve_gap_frames,
 )
-from exactik.recordings.tracking._job import TrackingJob, begin_tracking
-from exactik.recordings.tracking._problem import (
-    TrackingProblem,
-    join_problems,
-    split_into_chunks,
+from exactik.recordings.tracking._job import (
+    Progress,
+    TrackingJob,
+    TrackManyOptions,
+    TrackOptions,
+    begin_tracking,
 )
+from exactik.recordings.tracking._loops import close_loops
+from exactik.recordings.tracking._problem import TrackingProblem, join_problems, split_into_chunks
 from exactik.recordings.tracking._result import Track
-from exactik.recordings.tracking._track_options import Progress, TrackManyOptions, TrackOptions
 from exactik.recordings.tracking.preparation import repair_outliers
 from exactik.recordings.tracking.smoothing import smooth_path
 from exactik.solvers import ENDED_WORDS, count_iterations, require_count
@@ -211,10 +213,14 @@ def finish_tracking(job: TrackingJob, path: FrameSolutions) -> Track:
         fitted = (information.sum(axis=0) > 0.0) & ~problem.frame_problem.locked
         errors_that_count = errors[:, problem.counts]
         sigma = estimate_noise(errors_that_count, int(fitted.sum()))
-    outcomes = path.outcomes
-    motion = Motion(job.skeleton, path.q, markers.rate, markers.first_frame, markers.up_axis)
-    del path  # an hour of poses, of which the motion has a copy
-    if smoothing is not None:
+    outcomes, q = path.outcomes, path.q
+    is_looped = len(job.skeleton.loops) > 0
+    if is_looped:
+        q = close_loops(problem, settings, q, run.threads, meter.make_reporter("loops"))
+        unwrap_path(problem, q)
+    motion = Motion(job.skeleton, q, markers.rate, markers.first_frame, markers.up_axis)
+    del path, q  # an hour of poses, of which the motion has a copy
+    if smoothing is not None or is_looped:
         del errors, cost
         errors, cost = _measure_errors(prepared.recorded, motion.q)
     meter.finish()

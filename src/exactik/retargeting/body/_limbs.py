@@ -80,18 +80,12 @@ def find_bones_below(skeleton: Skeleton, bones: Sequence[str]) -> set[str]:
 
 
 class HingeSpeed(NamedTuple):
-    """How fast a joint of one dof turns.
+    """How fast a joint of one dof turns."""
 
-    Attributes:
-        name: of the dof; "" if there is none.
-        speed: [rad/s].
-        frame: from which to the next it does.
-        limit: [rad/s] that its motor does, or is taken to; infinite for what has no motor.
-    """
-
-    name: str
-    speed: float
-    frame: int
+    name: str  # of the dof; "" if there is none
+    speed: float  # [rad/s]
+    frame: int  # from which to the next it does
+    # [rad/s] that its motor does, or is taken to; infinite for what has no motor
     limit: float = np.inf
 
     @property

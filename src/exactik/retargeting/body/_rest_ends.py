@@ -30,15 +30,10 @@ not from rest within one frame."""
 
 @dataclass(frozen=True)
 class RestEnds:
-    """How many frames at the ends of a motion are rest.
+    """How many frames at the ends of a motion are rest."""
 
-    Attributes:
-        first: at its beginning.
-        last: at its end.
-    """
-
-    first: int
-    last: int
+    first: int  # at its beginning
+    last: int  # at its end
 
     def __bool__(self) -> bool:
         """Whether there are any."""

@@ -2,3 +2,5 @@
 
 from exactik.solvers.batch._batch import solve_batch
 from exactik.solvers.batch._result import BatchResult
+
+__all__ = ["BatchResult", "solve_batch"]

@@ -69,7 +69,8 @@ def _solve_compiled(
     done = np.zeros(len(batch), bool)
     numbers = np.flatnonzero(chosen)
     on_sums = (problem.template.arrays.terms.frame == NONE).any()  # of points of many bodies
-    if not problem.compiled or on_sums or len(numbers) == 0:
+    looped = len(problem.skeleton.loops) > 0
+    if not problem.compiled or on_sums or looped or len(numbers) == 0:
         return done
     tree = problem.skeleton.tree
     named = {name: targets[numbers] for name, targets in batch.targets.items()}

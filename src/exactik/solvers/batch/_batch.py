@@ -246,6 +246,8 @@ def _solve_in_python(
     def column(name: str, kind: type) -> NDArray:
         return np.array([getattr(results[i], name) for i in range(len(q))], dtype=kind)
 
+    column_of_all = np.empty(len(q), dtype=object)
+    column_of_all[:] = [results[i] for i in range(len(q))]
     poses = np.array([results[i].q for i in range(len(q))]).reshape(q.shape)
     return BatchResult(
         problem=problem,
@@ -260,4 +262,5 @@ def _solve_in_python(
         evaluations=column("evaluations", np.int64),
         attempts=column("attempts", np.int64),
         seconds=column("seconds", float),
+        _results=column_of_all if len(problem.skeleton.loops) > 0 else None,
     )

@@ -19,7 +19,7 @@ def choose_batch_gpu(device: str, problem: Problem, method: Method, count: int) 
         if problem.packed.has_pairs:
             return "goals between two bodies do not run on a GPU"
         if not can_solve_compiled(problem, method):
-            return "a goal, a coupled weight or a time limit needs Python between the steps"
+            return "a goal, a coupled weight, a loop or a time limit needs Python between the steps"
         from exactik.kernels.cuda.launch import fits_on_gpu
 
         if not fits_on_gpu(problem.skeleton.tree, problem.packed.arrays):

@@ -57,6 +57,7 @@ class BatchResult:
     seconds: Array
     device: str = "cpu"
     _term_errors: Array | None = None
+    _results: NDArray[np.object_] | None = None  # where loops say more than these arrays, (B,)
 
     def __len__(self) -> int:
         return len(self.q)
@@ -84,6 +85,8 @@ class BatchResult:
         if isinstance(i, slice | Sequence) or (isinstance(i, np.ndarray) and i.ndim > 0):
             return self._pick(i)
         i = range(len(self))[operator.index(cast("int", i))]
+        if self._results is not None:
+            return self._results[i]
         targets = {name: values[i] for name, values in self.targets.items()}
         return Result(
             problem=self.problem.with_targets(targets),
@@ -133,6 +136,8 @@ class BatchResult:
     @property
     def reached(self) -> BoolArray:
         """Whether every goal is within its tolerance, (B,)."""
+        if self._results is not None:
+            return np.array([result.reached for result in self], bool)
         reached = np.ones(len(self), bool)
         for part in self.problem.packed.error_parts:
             reached &= self.goal_errors[part.name] <= part.tolerance
@@ -141,6 +146,8 @@ class BatchResult:
     @property
     def converged(self) -> BoolArray:
         """Whether q is a stationary point within the limits, (B,)."""
+        if self._results is not None:
+            return np.array([result.converged for result in self], bool)
         aim = max(self.tolerance, CONVERGED_GRADIENT)
         return (self.ended == "converged") | (self.projected_gradient <= aim)
 

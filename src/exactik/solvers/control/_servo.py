@@ -83,7 +83,8 @@ class Servo:
         if not isinstance(method, CompiledMethod) or not can_solve_compiled(problem, method):
             raise UsageError(
                 f"solver {method.name!r} cannot solve this problem in compiled code alone "
-                "(methods and goals in Python, coupling weights and time limits cannot)"
+                "(methods and goals in Python, coupling weights, closed loops and time limits "
+                "cannot)"
             )
         skeleton = problem.skeleton
         self.problem, self.dt = problem, float(dt)

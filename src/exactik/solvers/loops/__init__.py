@@ -1,6 +1,7 @@
 """Closed loops: two bodies that must stay together, whatever the goals ask."""
 
-from exactik.solvers.loops._loop import LOOP_KINDS, Loop
-from exactik.solvers.loops._solve import ClosedResult, solve_with_loops
+from exactik.solvers.loops._goals import make_loop_goals
+from exactik.solvers.loops._result import ClosedResult
+from exactik.solvers.loops._solve import solve_closed
 
-__all__ = ["LOOP_KINDS", "ClosedResult", "Loop", "solve_with_loops"]
+__all__ = ["ClosedResult", "make_loop_goals", "solve_closed"]

@@ -14,7 +14,7 @@ from exactik.recordings.angles import (
     find_body_segments,
     is_body,
 )
-from exactik.recordings.tracking import compute_combination_deviations, compute_standard_deviations
+from exactik.recordings.tracking import compute_combination_deviations
 from exactik.studio.plots.axes import Bins
 from exactik.studio.report._series import encode_bytes
 from exactik.typing import Array, BoolArray, IntArray
@@ -113,11 +113,7 @@ def _compute_deviations(track: Track, bins: Bins, frames: IntArray) -> Array:
     """Return the error bars of the dofs [rad or m], (n, nv)."""
     if len(bins) == bins.frames:
         return track.sd
-    if "sd" in vars(track):
-        return bins.most(track.sd)
-    some, q = track.problem.select(frames), np.ascontiguousarray(track.motion.q[frames])
-    smoothing = None if track.smoothing is None else track.smoothing.select(frames)
-    return compute_standard_deviations(some, q, track.sigma, track.threads, smoothing)
+    return bins.most(track.sd) if "sd" in vars(track) else track.compute_sd(frames)
 
 
 def _compute_angle_deviations(
@@ -132,7 +128,7 @@ def _compute_angle_deviations(
         return sd
     segments = find_body_segments(track.skeleton)
     some, q = track.problem.select(frames), np.ascontiguousarray(track.motion.q[frames])
-    return compute_combination_deviations(
+    noise_sd = compute_combination_deviations(
         some,
         q,
         track.sigma,
@@ -140,3 +136,4 @@ def _compute_angle_deviations(
         len(names),
         lambda chosen: compute_angle_rates(segments, names, q[chosen]),
     )
+    return track.add_angle_errors(noise_sd, names, q)

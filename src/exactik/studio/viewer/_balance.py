@@ -7,6 +7,7 @@ convex hull of these places; how far inside is the shortest way to an edge.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -68,16 +69,23 @@ def measure_margin(polygon: Array, point: Array) -> float:
     return distance if len(polygon) > 2 and left.min() >= 0.0 else -distance
 
 
-def find_contacts(pose: Pose, floor: float) -> Array:
-    """Return the places of a figure that touch the floor at a height [m], world, (n, 2)."""
+def find_contacts(pose: Pose, floor: float, *, without: Collection[int] = ()) -> Array:
+    """Return the places of a figure that touch the floor at a height [m], world, (n, 2).
+
+    Args:
+        without: indices of bones that do not count.
+    """
     skeleton, reach = pose.skeleton, compute_reach(pose.skeleton)
     visuals = skeleton.visuals
     meshes = visuals.compute_vertices(skeleton.bone_names, pose.positions, pose.rotations)
-    share = CONTACT_SHARE
+    bones, share = visuals.find_vertex_bones(skeleton.bone_names), CONTACT_SHARE
     if sum(len(mesh) for mesh in meshes) == 0:
+        of_markers = [skeleton.bone_index(bone) for bone, _ in skeleton.markers.values()]
         meshes, share = [pose.positions, pose.markers], BARE_CONTACT_SHARE
+        bones = [np.arange(len(skeleton.bones)), np.array(of_markers, dtype=np.int64)]
     points = np.concatenate([np.asarray(mesh).reshape(-1, 3) for mesh in meshes])
-    return points[points[:, 2] <= floor + share * reach][:, :2]
+    counts = ~np.isin(np.concatenate(bones), list(without))
+    return points[(points[:, 2] <= floor + share * reach) & counts][:, :2]
 
 
 def compute_balance(pose: Pose, floor: float = 0.0) -> Balance | None:

@@ -25,8 +25,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from exactik.io._element import Element
 from exactik.io._notes import Notes
+from exactik.io._xml import Element
 from exactik.io.opensim._description import OpenSimModel
 from exactik.io.opensim._document import objects_of, open_set
 from exactik.io.opensim._frames import FrameTable, body_fixed_xyz, read_socket

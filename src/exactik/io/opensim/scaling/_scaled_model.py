@@ -15,9 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from exactik.errors import FileError
-from exactik.io._element import Element
 from exactik.io._files import open_atomic
 from exactik.io._notes import Notes
+from exactik.io._xml import Element
 from exactik.io.opensim._description import GROUND, OpenSimMarker, OpenSimModel
 from exactik.io.opensim._document import objects_of, open_set, read_document
 from exactik.io.opensim._frames import FrameTable, read_socket

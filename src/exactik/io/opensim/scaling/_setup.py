@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from exactik.errors import Note
-from exactik.io._element import Element
 from exactik.io._notes import Notes
+from exactik.io._xml import Element
 from exactik.io.opensim._document import objects_of, open_set, read_document
 from exactik.io.opensim._ik_setup import (
     CoordinateTask,

@@ -9,8 +9,8 @@ import os
 import re
 from typing import NamedTuple
 
-from exactik.io._element import Element
 from exactik.io._files import open_atomic, read_bytes
+from exactik.io._xml import Element
 
 TOKEN = re.compile(
     r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<![^>]*>|</[^>]*>|<(?:[^>\"']|\"[^\"]*\"|'[^']*')+>",

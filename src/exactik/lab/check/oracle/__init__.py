@@ -11,14 +11,3 @@ from exactik.lab.check.oracle._jacobians import point_jacobian, point_jacobian_d
 from exactik.lab.check.oracle._stencil import differentiate
 from exactik.lab.check.oracle.jet import Jet
 from exactik.lab.check.oracle.kinematics import forward
-
-__all__ = [
-    "Jet",
-    "OracleAnswer",
-    "differentiate",
-    "evaluate",
-    "expand_frame_goal",
-    "forward",
-    "point_jacobian",
-    "point_jacobian_dot",
-]

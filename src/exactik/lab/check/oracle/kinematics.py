@@ -13,24 +13,35 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik.errors import ShapeError, UnknownNameError
-from exactik.lab.check.oracle._functions import apply_function
 from exactik.lab.check.oracle.jet import (
     Jet,
     atanc,
+    chain,
     constant,
     cos,
     cosc,
     cross,
     dot,
+    series,
     sin,
     sinc,
     stack,
+)
+from exactik.model.functions import (
+    Constant,
+    CoordinateFunction,
+    CubicSpline,
+    Linear,
+    PiecewiseLinear,
+    Polynomial,
+    Product,
+    Scaled,
+    Sine,
 )
 from exactik.typing import Array
 
 if TYPE_CHECKING:
     from exactik.model import Bone, Joint, Skeleton
-
 
 _AXES = {"X": np.array([1.0, 0, 0]), "Y": np.array([0, 1.0, 0]), "Z": np.array([0, 0, 1.0])}
 
@@ -159,10 +170,10 @@ def plain_motion(joint: Joint, x: Jet, n: int) -> tuple[Jet, Jet]:
     elif joint.kind == "custom":
         values = {name: x[i] for i, name in enumerate(joint.coordinates)}
         for axis in joint.shifts:
-            d = apply_function(axis.function, [values[c] for c in axis.coordinates], n)
+            d = _apply_function(axis.function, [values[c] for c in axis.coordinates], n)
             shift = shift + np.asarray(axis.axis) * d
         for axis in joint.turns:
-            d = apply_function(axis.function, [values[c] for c in axis.coordinates], n)
+            d = _apply_function(axis.function, [values[c] for c in axis.coordinates], n)
             rotation = rotation @ axis_rotation(axis.axis, d)
     elif joint.kind != "fixed":
         raise NotImplementedError(f"the oracle knows no joint of kind {joint.kind!r}")
@@ -184,10 +195,10 @@ def coupled_values(skeleton: Skeleton, q: Array, increments: tuple[Jet, ...], n:
     while len(left) > 0:
         coupling = left.pop(0)
         if coupling.driver is None:
-            values[coupling.driven] = apply_function(coupling.function, [], n)
+            values[coupling.driven] = _apply_function(coupling.function, [], n)
         elif coupling.driver in values:
             driver = values[coupling.driver]
-            values[coupling.driven] = apply_function(coupling.function, [driver], n)
+            values[coupling.driven] = _apply_function(coupling.function, [driver], n)
         else:
             left.append(coupling)
     return values
@@ -242,3 +253,78 @@ def forward(skeleton: Skeleton, q: ArrayLike) -> tuple[Array, Array]:
         np.array([frame.p_world_bone.value for frame in frames]).reshape(-1, 3),
         np.array([frame.R_world_bone.value for frame in frames]).reshape(-1, 3, 3),
     )
+
+
+def _apply_function(function: CoordinateFunction, x: list[Jet], n: int) -> Jet:
+    """Return the value of a function at scalar jets x, one for each coordinate it takes."""
+    if isinstance(function, Constant):
+        return constant(function.value, n)
+    if isinstance(function, Scaled):
+        return _apply_function(function.function, x, n) * function.factor
+    if isinstance(function, Product):
+        first, second = x
+        return _apply_function(function.first, [first], n) * _apply_function(
+            function.second, [second], n
+        )
+    (at,) = x
+    if isinstance(function, Linear):
+        return at * function.slope + function.intercept
+    if isinstance(function, Polynomial):
+        return series(function.coefficients, at)
+    if isinstance(function, Sine):
+        return sin(at * function.frequency + function.phase) * function.amplitude + function.offset
+    if isinstance(function, CubicSpline):
+        points = np.array(function.x)
+        return _follow_pieces(points, _solve_pieces(points, np.array(function.y)), at)
+    if isinstance(function, PiecewiseLinear):
+        points, y = np.array(function.x), np.array(function.y)
+        slope = np.diff(y) / np.diff(points)
+        return _follow_pieces(points, np.stack([y[:-1], slope, 0 * slope, 0 * slope], 1), at)
+    raise NotImplementedError(f"the oracle knows no function {function}")
+
+
+def _follow_pieces(points: Array, pieces: Array, at: Jet) -> Jet:
+    """Return the polynomial of the piece around `at`; beyond the ends, its tangent there."""
+    x = float(at.value)
+    k = int(np.clip(np.searchsorted(points, x, side="right") - 1, 0, len(pieces) - 1))
+    polynomial = np.polynomial.Polynomial(pieces[k])
+    inside = float(np.clip(x, points[0], points[-1])) - points[k]
+    value, slope = polynomial(inside), polynomial.deriv(1)(inside)
+    if x < points[0] or x > points[-1]:
+        return chain(at, value + slope * (x - inside - points[k]), slope, 0.0)
+    return chain(at, value, slope, polynomial.deriv(2)(inside))
+
+
+def _solve_pieces(x: Array, y: Array) -> Array:
+    """Return the coefficients a + b t + c t² + d t³ of each piece, from all conditions at once.
+
+    Values at both ends of every piece; slope and second derivative continuous; the third derivative
+    of the first and of the last piece that of the cubic through the four points there.
+    """
+    pieces, h = len(x) - 1, np.diff(x)
+    rows, right = [], []
+
+    def require(entries: dict[tuple[int, int], float], value: float) -> None:
+        row = np.zeros((pieces, 4))
+        for (piece, power), coefficient in entries.items():
+            row[piece, power] = coefficient
+        rows.append(row.reshape(-1))
+        right.append(value)
+
+    for k in range(pieces):
+        require({(k, 0): 1.0}, y[k])
+        require({(k, p): h[k] ** p for p in range(4)}, y[k + 1])
+    for k in range(pieces - 1):
+        require({(k, 1): 1.0, (k, 2): 2 * h[k], (k, 3): 3 * h[k] ** 2, (k + 1, 1): -1.0}, 0.0)
+        require({(k, 2): 2.0, (k, 3): 6 * h[k], (k + 1, 2): -2.0}, 0.0)
+    if pieces == 1:
+        require({(0, 2): 1.0}, 0.0)
+        require({(0, 3): 1.0}, 0.0)
+    elif pieces == 2:
+        require({(0, 3): 1.0}, 0.0)
+        require({(1, 3): 1.0}, 0.0)
+    else:
+        for piece, four in ((0, slice(0, 4)), (pieces - 1, slice(-4, None))):
+            cubic = np.linalg.solve(np.vander(x[four] - x[four][0], 4), y[four])
+            require({(piece, 3): 1.0}, cubic[0])
+    return np.linalg.solve(np.array(rows), np.array(right)).reshape(pieces, 4)

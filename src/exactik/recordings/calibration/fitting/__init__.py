@@ -9,11 +9,12 @@ from exactik.recordings.calibration.fitting._fit_parameters import (
     make_fit_problem,
     resize,
 )
-from exactik.recordings.calibration.fitting._fit_skeleton import SkeletonFit, fit_skeleton
-from exactik.recordings.calibration.fitting._frames import (
+from exactik.recordings.calibration.fitting._fit_skeleton import (
     ChosenFrames,
+    SkeletonFit,
     align_shapes,
     choose_diverse_frames,
+    fit_skeleton,
 )
 from exactik.recordings.calibration.fitting._poses import compute_fit_equations
 from exactik.recordings.calibration.fitting._prior import Prior

@@ -22,7 +22,7 @@ path or, in the marker's own bone, l_m,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -31,7 +31,7 @@ from exactik.anatomy import find_partners
 from exactik.errors import UsageError
 from exactik.kernels.fitting.columns import FigureColumns
 from exactik.kernels.tree.packed import Tree
-from exactik.model import Bone, Skeleton
+from exactik.model import Bone, Loop, Skeleton
 from exactik.recordings.calibration.fitting._columns import find_columns
 from exactik.typing import Array, BoolArray, IntArray
 
@@ -110,13 +110,17 @@ class ScaledSkeleton:
             for bone, factor in zip(skeleton.bones, self._attachment_scales(scale), strict=True)
             if factor != 1.0
         }
-        scaled = skeleton.with_bones(bones, markers).with_closures(
-            [
-                closure.moved(lambda bone, point: scale[skeleton.bone_index(bone)] * point)
-                for closure in skeleton.closures
-            ]
-        )
+        scaled = skeleton.with_bones(bones, markers)
+        scaled = scaled.with_loops([self._scale_loop(loop, scale) for loop in skeleton.loops])
         return scaled if len(T_new_old) == 0 else scaled.with_attachments_mapped(T_new_old)
+
+    def _scale_loop(self, loop: Loop, scale: Array) -> Loop:
+        """Return a loop of bones that grow; a distance grows as both do on average."""
+        factors = {bone: float(scale[self.skeleton.bone_index(bone)]) for bone in loop.bones}
+        moved = loop.moved(lambda bone, point: factors.get(bone or "", 1.0) * point)
+        if loop.distance is None:
+            return moved
+        return replace(moved, distance=loop.distance * float(np.mean([*factors.values()])))
 
     def build_tree(self, theta: Array) -> Tree:
         """Return the packed tree of the skeleton of these parameters."""

@@ -2,8 +2,10 @@
 
 from exactik.recordings.calibration.mapping._by_name import check_mapping
 from exactik.recordings.calibration.mapping._geometry import measure_distances
-from exactik.recordings.calibration.mapping._mapping import HandMapping, MarkerMapping, Match
-from exactik.recordings.calibration.mapping._proposal import (
+from exactik.recordings.calibration.mapping._mapping import (
+    HandMapping,
+    MarkerMapping,
+    Match,
     Proposal,
     find_landmark_point,
     has_landmarks,

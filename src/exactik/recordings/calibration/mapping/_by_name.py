@@ -11,8 +11,9 @@ from exactik.errors import UnknownNameError
 from exactik.model import Skeleton, human
 from exactik.model.motion import Markers
 from exactik.recordings.calibration._attach import find_recorded_name
-from exactik.recordings.calibration.mapping._mapping import HandMapping, Match
-from exactik.recordings.calibration.mapping._proposal import (
+from exactik.recordings.calibration.mapping._mapping import (
+    HandMapping,
+    Match,
     Proposal,
     has_landmarks,
     place_on_landmark,

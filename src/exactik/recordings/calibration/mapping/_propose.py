@@ -28,8 +28,12 @@ from exactik.recordings.calibration.mapping._by_place import (
     settle_sides,
     settle_unclear_names,
 )
-from exactik.recordings.calibration.mapping._mapping import HandMapping, MarkerMapping, Match
-from exactik.recordings.calibration.mapping._proposal import Proposal
+from exactik.recordings.calibration.mapping._mapping import (
+    HandMapping,
+    MarkerMapping,
+    Match,
+    Proposal,
+)
 
 MIN_SHARED_NAMES = 3  # that two prefixes must share to be two subjects, not a body and its parts
 

@@ -9,8 +9,7 @@ from exactik.recordings.labelling.search._poses import (
     fit_size,
     make_label_problem,
 )
-from exactik.recordings.labelling.search._seed import Seed, find_seeds
-from exactik.recordings.labelling.search._seed_frames import choose_seed_frames
+from exactik.recordings.labelling.search._seed import Seed, choose_seed_frames, find_seeds
 from exactik.recordings.labelling.search._template import Template, make_template, split_template
 from exactik.recordings.labelling.search._trajectories import (
     Fragment,

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from exactik.errors import UsageError
 from exactik.model import Skeleton
-from exactik.model.motion import Markers
+from exactik.model.motion import Markers, choose_even_frames
 from exactik.recordings.labelling.search._assignment import assign, assign_softly
 from exactik.recordings.labelling.search._template import PLACE_SD, Template, size_cost
 from exactik.recordings.tracking import TrackingProblem, make_tracking_problem, solve_frames
@@ -43,6 +44,8 @@ DESCENT = Auto(
     detour=False,
     escape=False,
 )
+MIN_POINTS = 6  # in a frame: of fewer no shape is told
+MIN_SEEN_SHARE = 0.8  # of the most points that any frame has, which a frame must have
 
 
 class Seed(NamedTuple):
@@ -211,3 +214,15 @@ def _cost(template: Template, square: Array, chosen: IntArray) -> float:
     found = np.isin(np.arange(square.shape[1]), chosen)
     alone = len(square) - len(rows) + MISSING_LABEL_SHARE * template.count_missing(found)
     return float((pairs + alone * MAX_LABEL_DISTANCE**2) / len(square))
+
+
+def choose_seed_frames(markers: Markers, count: int) -> IntArray:
+    """Return frames, evenly spread, that have most of the points that any frame has, (n,)."""
+    seen = np.isfinite(markers.positions).all(axis=2).sum(axis=1)
+    most = int(seen.max(initial=0))
+    if most < MIN_POINTS:
+        raise UsageError(
+            f"no frame of the recording has {MIN_POINTS} points; labels by shape need as many"
+        )
+    good = np.flatnonzero(seen >= max(MIN_POINTS, MIN_SEEN_SHARE * most))
+    return good[choose_even_frames(len(good), count)]

@@ -78,9 +78,10 @@ def solve_ik_setup(
         threads=threads,
         progress=progress,
     )
-    if len(model.couplers) > 0 and math.isfinite(setup.constraint_weight):
+    if len(model.couplers) + len(model.loops) > 0 and math.isfinite(setup.constraint_weight):
         weight = f"{setup.constraint_weight:g}"
-        said.append(f"couplers hold exactly; constraint_weight {weight} has no part in it")
+        what = "couplers" if len(model.loops) == 0 else "couplers and loops"
+        said.append(f"{what} hold exactly; constraint_weight {weight} has no part in it")
     return SolvedSetup(
         setup=setup,
         model=model,

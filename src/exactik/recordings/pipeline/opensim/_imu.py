@@ -15,13 +15,7 @@ from exactik._text import join_names
 from exactik.errors import FileError
 from exactik.goals import OrientationGoal, PostureGoal
 from exactik.io import load_imu_setup, load_opensim_model, load_orientations
-from exactik.io.opensim import (
-    FramePlace,
-    ImuSetup,
-    OpenSimModel,
-    OrientationTable,
-    build_skeleton,
-)
+from exactik.io.opensim import FramePlace, ImuSetup, OpenSimModel, OrientationTable, build_skeleton
 from exactik.io.opensim.scaling import default_pose
 from exactik.io.tables import list_coordinate_columns, write_storage
 from exactik.model import Skeleton
@@ -155,7 +149,7 @@ def _solve_frames(
                 for name in seen
             ]
             # Locked dofs stay where a solve starts.
-            problem = Problem(skeleton, [*goals, posture], lock=lock)
+            problem = Problem(skeleton.opened, [*goals, posture], lock=lock)
             method = Auto(tolerance=IMU_TOLERANCE)
             solvers[seen] = (
                 Solver(problem, solver=method, starts=STARTS),

@@ -22,12 +22,7 @@ from exactik.io.tables import compute_column, list_coordinate_columns, write_sto
 from exactik.model import Skeleton
 from exactik.model.functions import CubicSpline
 from exactik.model.motion import Markers, Motion
-from exactik.recordings.tracking import (
-    DEFAULT_OPTIONS,
-    CoordinateReference,
-    Track,
-    track,
-)
+from exactik.recordings.tracking import DEFAULT_OPTIONS, CoordinateReference, Track, track
 from exactik.typing import Array
 
 SETUP_TOLERANCE = 1e-6
@@ -45,21 +40,13 @@ Progress = Callable[[int, int], object]
 
 @dataclass(frozen=True, kw_only=True)
 class TaskSetup:
-    """Tasks of a set-up file.
+    """Tasks of a set-up file."""
 
-    Attributes:
-        path: of the set-up file.
-        marker_path: of the recording.
-        coordinate_path: of a table of coordinates; None if there is none.
-        marker_weights: marker → weight of its square error.
-        coordinate_tasks: of coordinates.
-    """
-
-    path: str
-    marker_path: str
-    coordinate_path: str | None
-    marker_weights: Mapping[str, float]
-    coordinate_tasks: Sequence[CoordinateTask]
+    path: str  # of the set-up file
+    marker_path: str  # of the recording
+    coordinate_path: str | None  # of a table of coordinates; None if there is none
+    marker_weights: Mapping[str, float]  # marker → weight of its square error
+    coordinate_tasks: Sequence[CoordinateTask]  # of coordinates
 
 
 def track_tasks(

@@ -18,21 +18,3 @@ from exactik.recordings.tracking.preparation._outliers import (
     remove_outliers,
 )
 from exactik.recordings.tracking.preparation._repair import find_gross_outliers, repair_outliers
-
-__all__ = [
-    "Outliers",
-    "PreparedMarkers",
-    "close_step",
-    "count_bones_between",
-    "cut_gaps",
-    "estimate_initial_noise",
-    "fill_gaps",
-    "find_gross_outliers",
-    "find_neighbours",
-    "find_spikes",
-    "fits_better_exchanged",
-    "move_rigidly",
-    "prepare_markers",
-    "remove_outliers",
-    "repair_outliers",
-]

@@ -132,17 +132,12 @@ def fits_better_exchanged(
 
 
 class PreparedMarkers(NamedTuple):
-    """Markers ready to be solved.
+    """Markers ready to be solved."""
 
-    Attributes:
-        recorded: the problem of what was recorded, without outliers; errors are measured by it.
-        problem: the same with missing markers filled in; to be solved.
-        outliers: that were removed.
-    """
-
+    # The problem of what was recorded, without outliers; errors are measured by it
     recorded: TrackingProblem
-    problem: TrackingProblem
-    outliers: Outliers
+    problem: TrackingProblem  # the same with missing markers filled in; to be solved
+    outliers: Outliers  # that were removed
 
 
 def prepare_markers(

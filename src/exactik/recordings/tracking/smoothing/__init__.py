@@ -19,7 +19,10 @@ determine well stays where it is, and what they determine badly follows a smooth
 """
 
 from exactik.recordings.tracking.smoothing._prior import Smoothing, make_prior
-from exactik.recordings.tracking.smoothing._smooth_path import require_smooth, smooth_path
+from exactik.recordings.tracking.smoothing._smooth_path import (
+    compute_smooth_variances,
+    require_smooth,
+    smooth_path,
+)
 from exactik.recordings.tracking.smoothing._smoother import Smoother
 from exactik.recordings.tracking.smoothing._strength import estimate_white_noise
-from exactik.recordings.tracking.smoothing._variances import compute_smooth_variances

@@ -16,15 +16,10 @@ from exactik.typing import Array, BoolArray, IntArray
 
 
 class AccelerationSquares(NamedTuple):
-    """Squares of accelerations [rad² or m², per frame⁴] in S stretches, sums or their mean, s².
+    """Squares of accelerations [rad² or m², per frame⁴] in S stretches, sums or their mean, s²."""
 
-    Attributes:
-        turn: of the bones in the world, (S, n + 1), numbered as in `Tree`.
-        shift: of the dofs, (S, nv); only those that shift are used.
-    """
-
-    turn: Array
-    shift: Array
+    turn: Array  # of the bones in the world, (S, n + 1), numbered as in `Tree`
+    shift: Array  # of the dofs, (S, nv); only those that shift are used
 
 
 class Smoothing(NamedTuple):

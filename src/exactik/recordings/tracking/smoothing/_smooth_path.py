@@ -2,7 +2,7 @@
 
 Frames that were solved alone tremble far more than s. So the first steps take accelerations lightly
 and each step more seriously: every one of them is then short enough for its linear model. Strength
-is found first, on poses of their own (`_held_out`).
+is found first, on poses of their own (`_strength`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from functools import cached_property
 import numpy as np
 
 from exactik._arrays import is_number
+from exactik._threads import run_in_threads
 from exactik.errors import UsageError
 from exactik.kernels.smoothing.accelerations import AccelerationPrior
+from exactik.kernels.smoothing.variances import estimate_variances
+from exactik.problem import GAUSS_NEWTON
 from exactik.recordings.tracking._frame_solver import FrameSolutions, TrackingRun, unwrap_path
-from exactik.recordings.tracking._problem import TrackingProblem
-from exactik.recordings.tracking.smoothing._held_out import TRIALS, Trial
+from exactik.recordings.tracking._problem import UNKNOWN_SD, TrackingProblem, split_into_chunks
 from exactik.recordings.tracking.smoothing._prior import (
     AccelerationSquares,
     Smoothing,
@@ -37,12 +39,14 @@ from exactik.recordings.tracking.smoothing._smoother import (
 )
 from exactik.recordings.tracking.smoothing._strength import (
     LOOSE_SHARE,
+    TRIALS,
+    Trial,
     compute_strength_of_cutoff,
     estimate_noise_between_frames,
     estimate_strength,
     find_loose_bones,
 )
-from exactik.typing import Array, BoolArray
+from exactik.typing import Array, BoolArray, IntArray
 
 RELAXATION = (100.0, 30.0, 10.0, 3.0, 1.0, 1.0, 1.0)
 """Times the accelerations that are allowed in the steps, one each, or what was chosen, if that is
@@ -54,6 +58,7 @@ FORGETTING = (100.0, 30.0, 10.0, 3.0)
 """Likewise, of the first steps with samples held out: until accelerations decide, and nothing is
 left of these samples where no other marker tells of a dof."""
 MIN_FRAMES = 3  # with which there is an acceleration
+CHUNK_FRAMES = 256  # whose variances are computed in one call; they need no overlap
 
 
 def require_smooth(smooth: float | str | None, rate: float) -> None:
@@ -125,21 +130,13 @@ def smooth_path(
 
 @dataclass(frozen=True, kw_only=True)
 class _SmoothingSteps:
-    """What all steps share.
+    """What all steps share."""
 
-    Attributes:
-        run: problem and options of the recording.
-        problem: with the weights that smoothing takes, see `make_smoothing_problem`.
-        is_seen: dofs that markers tell of, (nv,).
-        noise: σ [m].
-        report_steps: is called with the number of frames that took a step.
-    """
-
-    run: TrackingRun
-    problem: TrackingProblem
-    is_seen: BoolArray
-    noise: float
-    report_steps: Callable[[int], None]
+    run: TrackingRun  # problem and options of the recording
+    problem: TrackingProblem  # with the weights that smoothing takes, see `make_smoothing_problem`
+    is_seen: BoolArray  # dofs that markers tell of, (nv,)
+    noise: float  # σ [m]
+    report_steps: Callable[[int], None]  # is called with the number of frames that took a step
 
     @cached_property
     def smoother(self) -> Smoother:
@@ -200,3 +197,40 @@ class _SmoothingSteps:
         prior, trials = self.weigh(strength), [each * all_bones for each in TRIALS]
         self.advance(trying, tried, prior, trials, trial.measure)
         return prior, np.where(loose, 1.0, trial.choose())
+
+
+def compute_smooth_variances(
+    problem: TrackingProblem, q: Array, smoothing: Smoothing, threads: int
+) -> Array:
+    """Return the variance that noise leaves in every dof of a motion [rad² or m²], (T, nv).
+
+    Args:
+        problem: markers and figure.
+        q: smoothed poses, (T, nq).
+        smoothing: how they were smoothed.
+        threads: how many.
+    """
+    problem = make_smoothing_problem(problem, smoothing.noise)
+    smoother = Smoother(problem, CHUNK_FRAMES, threads)
+    skeleton, box = problem.skeleton, problem.frame_problem.box
+    damping = np.full(skeleton.nv, (smoothing.noise / UNKNOWN_SD) ** 2)
+    variance = np.empty((len(q), skeleton.nv))
+
+    def compute_chunk(frames: IntArray) -> None:
+        first, chunk = int(frames[0]), np.ascontiguousarray(q[frames])
+        prior = smoothing.select(frames).prior
+        smoother.evaluate(chunk, first, prior, GAUSS_NEWTON)
+        values = np.empty((len(frames), skeleton.nv))
+        estimate_variances(
+            skeleton.tree,
+            box,
+            prior,
+            damping,
+            chunk,
+            smoother.workspace,
+            values,
+        )
+        variance[frames] = smoothing.noise**2 * values
+
+    run_in_threads(threads, compute_chunk, split_into_chunks(len(q), CHUNK_FRAMES))
+    return variance

@@ -67,15 +67,10 @@ def compute_mean_weight(problem: TrackingProblem) -> float:
 
 
 class SmoothedFrames(NamedTuple):
-    """Where steps have led.
+    """Where steps have led."""
 
-    Attributes:
-        q: poses, (T, nq).
-        cost: what the markers of each frame cost there [m²], (T,).
-    """
-
-    q: Array
-    cost: Array
+    q: Array  # poses, (T, nq)
+    cost: Array  # what the markers of each frame cost there [m²], (T,)
 
 
 class Smoother:
@@ -239,19 +234,12 @@ class Smoother:
 
 
 class Chunk(NamedTuple):
-    """Frames that are solved together.
+    """Frames that are solved together."""
 
-    Attributes:
-        low: first of them.
-        high: one after the last.
-        first: from which on they are kept, and estimates go by them.
-        end: of these, excluded.
-    """
-
-    low: int
-    high: int
-    first: int
-    end: int
+    low: int  # first of them
+    high: int  # one after the last
+    first: int  # from which on they are kept, and estimates go by them
+    end: int  # of these, excluded
 
     @property
     def kept(self) -> slice:

@@ -38,8 +38,14 @@ class Project(NamedTuple):
     smooth: bool  # whether keys are joined by cubic curves
 
 
-def write_project(path: PathLike, skeleton: Skeleton, state: KeyframesState, smooth: bool) -> None:
-    """Write keys, locks and library; numbers are exact."""
+def write_project(
+    path: PathLike,
+    skeleton: Skeleton,
+    state: KeyframesState,
+    smooth: bool,
+    desk: Mapping[str, Any] | None = None,
+) -> None:
+    """Write keys, locks and library; numbers are exact. `desk` is kept beside them."""
     document = {
         "format": FORMAT,
         "version": VERSION,
@@ -65,6 +71,7 @@ def write_project(path: PathLike, skeleton: Skeleton, state: KeyframesState, smo
             for lock in state.locks
         ],
         "poses": {name: q.tolist() for name, q in state.poses.items()},
+        **({} if desk is None else {"desk": dict(desk)}),
     }
     with open_atomic(path) as file:
         json.dump(document, file, indent=1, allow_nan=False, ensure_ascii=False)

@@ -319,7 +319,9 @@ class Keyframes:
 
     # --- files
 
-    def save(self, path: PathLike, *, rate: float = 60.0) -> None:
+    def save(
+        self, path: PathLike, *, rate: float = 60.0, desk: Mapping[str, Any] | None = None
+    ) -> None:
         """Write keys, locks and library to .json, or the motion to .npz, .bvh, .amc, .glb, others.
 
         An .amc needs its skeleton to be read again: that goes to an .asf of the same name.
@@ -327,10 +329,11 @@ class Keyframes:
         Args:
             path: of the file; its ending says what it is.
             rate: frames a second of a motion [Hz].
+            desk: what is kept beside the keys in a .json, which `load` does not look at.
         """
         stem, ending = os.path.splitext(os.fspath(path))
         if ending.lower() == ".json":
-            write_project(path, self.skeleton, self._state, self.smooth)
+            write_project(path, self.skeleton, self._state, self.smooth, desk)
             return
         self.bake(rate).save(path)
         form = find_format(path)

@@ -124,6 +124,17 @@
     pushBack(mesh.exactikDepth.material, 2 ** behind, depths);
   }
 
+  // The camera stays above the floor, however it is turned: a hair of its distance.
+  function stayAbove(floor, camera) {
+    const controls = window.__viserMutable?.cameraControl;
+    if (!controls) return;
+    const up = camera.up, at = camera.position.clone().setFromMatrixPosition(floor.matrixWorld);
+    const target = controls.getTarget(camera.position.clone());
+    const least = (at.sub(target).dot(up) + 0.02 * controls.distance) / controls.distance;
+    const most = Math.acos(Math.min(Math.max(least, -1), 0.99));
+    if (Math.abs(most - controls.maxPolarAngle) > 1e-3) controls.maxPolarAngle = most; // draws anew
+  }
+
   // Lines of the floor are under all that is translucent, and hide none of it.
   function layFloor(floor) {
     floor.material.depthWrite = false;
@@ -208,7 +219,10 @@
         drawRim(object.material);
       }
       const uniforms = object.material?.uniforms;
-      if (uniforms?.fadeDistance) layFloor(object);
+      if (uniforms?.fadeDistance) {
+        layFloor(object);
+        stayAbove(object, camera);
+      }
       if (uniforms?.uLabelData) labels.push(object);
       if (object.material?.depthTest === false) takePointer(object);
       else if (isGrip(object)) takePointer(object, object.parent);

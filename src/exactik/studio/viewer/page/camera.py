@@ -25,6 +25,14 @@ from exactik.typing import Array
 FIELD_OF_VIEW = 0.9  # [rad] vertically: 52°. viser's own 75° stretches what is near the edges
 AZIMUTH = -0.58  # [rad] from where a figure faces to the camera: from the front, to its right
 ELEVATION = 0.23  # [rad] of the camera above the horizon: the floor is seen as one
+# Directions to the camera: azimuth from where a figure faces, elevation [rad]. A little off the
+# vertical, from above: which way is up on the page would else be open.
+VIEWS = {
+    "home": (AZIMUTH, ELEVATION),
+    "front": (0.0, 0.05),
+    "side": (-0.5 * np.pi, 0.05),
+    "top": (0.0, 0.5 * np.pi - 0.02),
+}
 UNMOVED_SHARE = 1e-3  # of the distance: a page rounds the place of its camera; a drag is far more
 LOW_WINDOW_PIXELS = 700  # in a window that is not higher, what covers it is made lower
 MAX_COVERED = 0.45  # of a window: in a lower one a figure is rather half hidden than tiny
@@ -65,7 +73,7 @@ class Framing:
 
     Attributes:
         points: that are to be seen [m, world], (n, 3).
-        azimuth: direction from them to the camera, from x towards y [rad].
+        heading: where the figure faces, from x towards y [rad].
         covered: at the bottom left; all of the window's width if it is wider.
         covered_when_low: likewise, in a window of no more than `LOW_WINDOW_PIXELS`.
         around: room on each side of what is to be seen [pixels], besides a margin.
@@ -84,12 +92,17 @@ class Framing:
         """
         near = points[(np.abs(points) <= MAX_PLACE).all(axis=1)]  # by a camera's single precision
         self.points = near if len(near) > 0 else np.zeros((1, 3))
-        self.azimuth = heading + AZIMUTH
+        self.heading = heading
         self.covered = self.covered_when_low = covered
         self.around = around
 
-    def place(self, window: WindowSize = TYPICAL_WINDOW) -> CameraPlace:
-        """Return the camera for a window: all is above what is covered, or all is right of it."""
+    def place(self, window: WindowSize = TYPICAL_WINDOW, view: str = "home") -> CameraPlace:
+        """Return the camera for a window: all is above what is covered, or all is right of it.
+
+        Args:
+            view: one of `VIEWS`.
+        """
+        azimuth, elevation = VIEWS[view]
         is_low = window.height <= LOW_WINDOW_PIXELS
         covered = self.covered_when_low if is_low else self.covered
         wide, high = np.divide(covered, window).tolist()
@@ -97,7 +110,7 @@ class Framing:
         places = [
             fit_camera(
                 self.points,
-                self.azimuth,
+                (self.heading + azimuth, elevation),
                 window,
                 FIELD_OF_VIEW,
                 left=left,
@@ -115,10 +128,10 @@ class Framing:
         camera.fov = FIELD_OF_VIEW
         camera.look_at, camera.position = place.look_at, place.position
 
-    def aim(self, client: Any) -> CameraPlace:
-        """Move the camera of a page; return where to."""
+    def aim(self, client: Any, view: str = "home") -> CameraPlace:
+        """Move the camera of a page to one of `VIEWS`; return where to."""
         camera = client.camera
-        place = self.place(_read_window(camera))
+        place = self.place(_read_window(camera), view)
         with client.atomic():
             camera.position = place.position  # first: what it looks at moves with it
             camera.look_at = place.look_at
@@ -159,7 +172,7 @@ def _read_window(camera: Any) -> WindowSize:
 
 def fit_camera(
     points: Array,
-    azimuth: float,
+    direction: tuple[float, float],
     window: WindowSize,
     field_of_view: float,
     *,
@@ -171,7 +184,7 @@ def fit_camera(
 
     Args:
         points: to be seen [m, world], (n, 3).
-        azimuth: direction from them to the camera, from x towards y [rad].
+        direction: from them to the camera: azimuth, from x towards y, and elevation [rad].
         field_of_view: from its bottom to its top [rad].
         left: share of its width, at the left, that is covered.
         bottom: share of its height, at the bottom, that is covered.
@@ -186,11 +199,12 @@ def fit_camera(
         top=slope * (1.0 - 2.0 * below),
         bottom=slope * (1.0 - 2.0 * (below + bottom)),
     )
+    azimuth, elevation = direction
     back = np.array(
         [
-            np.cos(ELEVATION) * np.cos(azimuth),
-            np.cos(ELEVATION) * np.sin(azimuth),
-            np.sin(ELEVATION),
+            np.cos(elevation) * np.cos(azimuth),
+            np.cos(elevation) * np.sin(azimuth),
+            np.sin(elevation),
         ]
     )
     right = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from exactik.studio.viewer.page.camera import Framing
+from exactik.studio.viewer.page.camera import AZIMUTH, VIEWS, Framing
 from exactik.studio.viewer.page.widgets import on_value
+from exactik.typing import Array
 
 # Lines of the floor and of every fourth, of a light page and of a dark one.
 FLOOR_COLOURS = (((226, 229, 234), (200, 205, 213)), ((62, 67, 74), (86, 93, 102)))
@@ -48,6 +49,22 @@ class Surroundings:
         self._switch = on_value(gui.add_checkbox("dark", self.dark), self.set_dark)
         return self._switch
 
+    def add_views(self, gui: Any, look: Callable[[], Array] | None = None) -> None:
+        """Add buttons that show a page from its `VIEWS` to a panel.
+
+        Args:
+            look: returns what is to be seen by then [m, world], (n, 3); as at first if None.
+        """
+        buttons = gui.add_button_group("view", tuple(VIEWS))
+
+        async def show(event: Any) -> None:
+            if event.client is not None:
+                if look is not None:
+                    self.framing.points = look()
+                self.framing.aim(event.client, event.target.value)
+
+        buttons.on_click(show)
+
 
 def set_up_scene(
     server: Any, reach: float, framing: Framing, floor_height: float, floor_name: str = "/floor"
@@ -67,7 +84,8 @@ def set_up_scene(
     scene.configure_environment_map(hdri=None)
     scene.configure_default_lights(enabled=False, cast_shadow=False)
     scene.add_light_hemisphere("/sky", ground_color=(130, 125, 120), intensity=2.0)
-    x, y = np.cos(framing.azimuth + SUN_AZIMUTH), np.sin(framing.azimuth + SUN_AZIMUTH)
+    azimuth = framing.heading + AZIMUTH + SUN_AZIMUTH
+    x, y = np.cos(azimuth), np.sin(azimuth)
     scene.add_light_directional("/sun", intensity=3.4, position=(1.8 * x, 1.8 * y, 2.5))
     reach = reach if reach > 0.0 else 1.0  # of a figure that is one point
     cell = 10.0 ** np.floor(np.log10(0.4 * reach)) * 2.5

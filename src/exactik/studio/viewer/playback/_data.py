@@ -339,9 +339,7 @@ class PlaybackData:
 
     @cached_property
     def _noise_model(self) -> tuple[TrackingProblem, float] | None:
-        """Tracking problem and noise of its markers [m], of which error bars are made."""
-        if self.track is not None:
-            return self.track.problem, self.track.sigma
+        """Tracking problem and noise of markers [m] that were not solved here, for error bars."""
         if self.recorded is None or len(self.names) == 0:
             return None
         return self._make_problem([0]), estimate_noise(self.errors, self.skeleton.nv)
@@ -356,23 +354,18 @@ class PlaybackData:
     @property
     def knows_deviations(self) -> bool:
         """Whether there are error bars."""
-        return self._noise_model is not None
+        return self.track is not None or self._noise_model is not None
 
     def deviations(self, frame: int) -> Array | None:
         """Return the standard deviation of every dof [rad or m], (nv,); None if unknown."""
+        if self.track is not None:
+            return self.track.compute_sd(np.array([frame]))[0]
         if self._noise_model is None:
             return None
         problem, sigma = self._noise_model
-        if self.track is None:
-            targets = np.ascontiguousarray(self.matched_targets(frame)[None])
-            problem = problem.with_targets(position=targets)
-        else:
-            problem = problem.select(np.array([frame]))
+        targets = np.ascontiguousarray(self.matched_targets(frame)[None])
         q = np.ascontiguousarray(self.figure_motion.q[[self.frame_with_pose(frame)]])
-        smoothing = None if self.track is None else self.track.smoothing
-        if smoothing is not None:
-            smoothing = smoothing.select(np.array([frame]))
-        return compute_standard_deviations(problem, q, sigma, 1, smoothing)[0]
+        return compute_standard_deviations(problem.with_targets(position=targets), q, sigma, 1)[0]
 
 
 def _exchange_swapped(data: PlaybackData) -> PlaybackData:

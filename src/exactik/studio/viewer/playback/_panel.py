@@ -194,6 +194,7 @@ class PlayPanel:
         self.toggles: dict[str, Any] = {}
         if scene.figure is not None:
             self._add_figure_options(gui, scene.figure)
+        scene.surroundings.add_views(gui)
         self.dark = scene.surroundings.add_widget(gui)
         follow = scene.follows
         self._add_toggle(gui, "follow", lambda on: setattr(scene, "follows", on), follow)

@@ -1,6 +1,7 @@
 """Posing by hand: a session without a window, a worker that advances it, and the page."""
 
 from exactik.studio.viewer.posing._app import PoseViewer
+from exactik.studio.viewer.posing._autosave import find_state_folder
 from exactik.studio.viewer.posing._editable import PosingState
 from exactik.studio.viewer.posing._gizmo import (
     GIZMO_AXES,
@@ -21,3 +22,4 @@ from exactik.studio.viewer.posing._robots import (
 )
 from exactik.studio.viewer.posing._session import PosingSession, Update
 from exactik.studio.viewer.posing._worker import PosingWorker
+from exactik.studio.viewer.posing.panel import REACHED, PoseWords

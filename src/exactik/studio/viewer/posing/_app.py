@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from exactik.studio.viewer.page.server import start_guarded_server
 from exactik.studio.viewer.page.surroundings import set_up_scene
 from exactik.studio.viewer.page.upload import Uploads
 from exactik.studio.viewer.page.viewer import Viewer
+from exactik.studio.viewer.posing._autosave import Autosave
 from exactik.studio.viewer.posing._balance_scene import BalanceScene
 from exactik.studio.viewer.posing._gizmo import GIZMO_PIXELS
 from exactik.studio.viewer.posing._scene import HandleScene
@@ -50,6 +52,7 @@ class PoseViewer(Viewer):
         host: str = "127.0.0.1",
         port: int = 0,
         expose: bool = False,
+        autosave: str | os.PathLike[str] | None = None,
     ):
         """Start a server; the page is at `url`.
 
@@ -62,7 +65,9 @@ class PoseViewer(Viewer):
             host: where to listen; anything but this machine alone needs `expose`.
             port: 0 for any that is free.
             expose: allow other machines to connect; there is no password.
+            autosave: folder in which what is on the desk is kept, and offered again; None for not.
         """
+        self._autosave_folder = None if autosave is None else Path(autosave)
         skeleton = stand_up_skeleton(skeleton, up_axis)
         session = PosingSession(skeleton, q)
         _require_near(session)
@@ -79,6 +84,7 @@ class PoseViewer(Viewer):
         """Make scene, panel and worker for a session, and begin."""
         self.session = session
         box = measure_box(session.pose())
+        session.floor = box.floor
         framing = Framing(box.points, covered=TIMELINE_SIZE, around=0.5 * GIZMO_PIXELS)
         self.surroundings = set_up_scene(self.server, box.size, framing, box.floor)
         self.surroundings.set_dark(dark)
@@ -99,6 +105,11 @@ class PoseViewer(Viewer):
         )
         self._show(session.advance())
         self.panel.status.content = FIRST_HINT
+        self.autosave: Autosave | None = None
+        if self._autosave_folder is not None:
+            self.autosave = Autosave(self._autosave_folder, session, self.panel.keys.keys)
+            self.panel.offer(self.autosave)
+            self.autosave.start()
         self.worker.start()
 
     def open_file(self, path: str | os.PathLike[str]) -> None:
@@ -145,6 +156,8 @@ class PoseViewer(Viewer):
     def _stop_posing(self) -> None:
         self.worker.stop()  # first: it may begin to play
         self.panel.keys.close()
+        if self.autosave is not None:
+            self.autosave.stop()
 
     def _stop(self) -> None:
         with self._replacing:

@@ -21,6 +21,7 @@ from exactik.studio.viewer._limits import LimitState, compute_limit_state
 from exactik.studio.viewer.posing._bone_turn import find_moving_bone, solve_bone_frame
 from exactik.studio.viewer.posing._goals import TargetFilter
 from exactik.studio.viewer.posing._handles import Handle, choose_handles
+from exactik.studio.viewer.posing._relations import Join, find_support, make_join
 from exactik.studio.viewer.posing._robots import choose_first_pose
 from exactik.typing import Array
 
@@ -36,6 +37,9 @@ class PosingState:
         strength: bone or dof → how readily it moves.
         limits: whether limits are kept.
         solver: name of the method.
+        joins: handles that stay as they are to each other.
+        balanced: whether the centre of mass stays above what stands on the floor.
+        apart: whether bodies do not cross each other.
     """
 
     q: Array
@@ -44,6 +48,9 @@ class PosingState:
     strength: Mapping[str, float] = field(default_factory=dict)
     limits: bool = True
     solver: str = "auto"
+    joins: tuple[Join, ...] = ()
+    balanced: bool = False
+    apart: bool = False
 
     def __post_init__(self) -> None:
         """Keep read-only copies."""
@@ -59,13 +66,14 @@ class EditableFigure:
 
     Attributes:
         skeleton: the figure.
+        floor: height of what it stands on [m].
     """
 
     def __init__(self, skeleton: Skeleton, q: ArrayLike | None, solver: str | Method, glide: float):
         """Begin with the pose q, (nq,), moved into the limits; see `choose_first_pose` if None."""
         if not isinstance(skeleton, Skeleton):
             raise UsageError(f"a session needs a Skeleton, not {type(skeleton).__name__}")
-        self.skeleton = skeleton
+        self.skeleton, self.floor = skeleton, 0.0
         first = choose_first_pose(skeleton) if q is None else skeleton.clip(skeleton.normalised(q))
         handles = choose_handles(skeleton, first)
         self._state = PosingState(first, handles, solver=resolve_method(solver).name)
@@ -76,6 +84,7 @@ class EditableFigure:
         self._target_filter = TargetFilter(glide)
         self._dragged: set[str] = set()
         self._rest = self._state.q  # the pose where the drag began
+        self._support: Array | None = None  # what the figure stands on, if it keeps its balance
 
     # --- state
 
@@ -135,6 +144,33 @@ class EditableFigure:
                 self._reset_targets(name)
             self._on_change()
 
+    def join(self, first: str, second: str, joined: bool = True) -> None:
+        """Hold two handles as they are to each other while others are dragged, or let them go.
+
+        Whichever of them is dragged takes the other along. Angles that are set move them apart.
+        """
+        with self._lock:
+            one, other = self._handle(first), self._handle(second)
+            if first == second:
+                raise UsageError(f"handle {first!r} cannot be joined to itself; expected two")
+            joins = [j for j in self._state.joins if j.pair != {first, second}]
+            if joined:
+                joins.append(make_join(self.pose(), one, other))
+            self._set(None, joins=tuple(joins))
+
+    def keep_balance(self, keep: bool = True) -> None:
+        """Keep the centre of mass above what stands on the floor, or stop to."""
+        if keep and len(self.skeleton.masses) == 0:
+            raise UsageError(f"the masses of {self.skeleton.name!r} are not known")
+        with self._lock:
+            self._set(None, balanced=bool(keep))
+            self._find_support()
+
+    def keep_apart(self, keep: bool = True) -> None:
+        """Keep bodies from crossing each other, see `exactik.goals.Collisions`, or stop to."""
+        with self._lock:
+            self._set(None, apart=bool(keep))
+
     def weigh(self, name: str, weight: float) -> None:
         """Set how much a handle counts beside others, 1 by default."""
         if not 0.0 < weight < np.inf:
@@ -190,8 +226,7 @@ class EditableFigure:
             number = float(require_shape("value", value))
             number = float(np.clip(number, low, high)) if self._state.limits else number
             q[self.skeleton.plain_q[i]] = number
-            self._set(("dof", name), q=q)
-            self._reset_all_targets()
+            self._take(("dof", name), q)
 
     def turn_bone(self, bone: str, rotation: ArrayLike, position: ArrayLike | None = None) -> None:
         """Turn a bone by its own joint alone, as far as that and its limits allow.
@@ -218,8 +253,7 @@ class EditableFigure:
             q = solve_bone_frame(
                 self.skeleton, self._state.q, moving, R_world_bone, place, limits=self._state.limits
             )
-            self._set(("turn", moving), q=q)
-            self._reset_all_targets()
+            self._take(("turn", moving), q)
 
     def set_pose(self, q: ArrayLike, step: Hashable = None) -> None:
         """Take the pose q, (nq,), moved into the limits where they are on.
@@ -228,8 +262,7 @@ class EditableFigure:
         """
         with self._lock:
             pose = self.skeleton.normalised(require_shape("q", q, self.skeleton.nq))
-            self._set(step, q=self.skeleton.clip(pose) if self._state.limits else pose)
-            self._reset_all_targets()
+            self._take(step, self.skeleton.clip(pose) if self._state.limits else pose)
 
     def reset(self) -> None:
         """Go back to the first pose, handles and settings; that can be undone."""
@@ -281,6 +314,23 @@ class EditableFigure:
         self._rest = self._state.q
         self._reset_targets(*(name for name in self._state.handles if name not in self._dragged))
 
+    def _take(self, step: Hashable, q: Array) -> None:
+        """Take a pose, (nq,), with pins and joins as they are in it."""
+        self._set(step, q=q)
+        self._reset_all_targets()
+        pose, handles = self.pose(), self._state.handles
+        joins = [make_join(pose, handles[j.first], handles[j.second]) for j in self._state.joins]
+        self._state = replace(self._state, joins=tuple(joins))
+        self._find_support()
+
+    def _find_support(self) -> None:
+        """Find what the figure stands on now; what is dragged supports nothing."""
+        self._support = None
+        if self._state.balanced:
+            moving = {self._state.handles[name].bone for name in self._dragged}
+            roots = {bone.name for bone in self.skeleton.bones if bone.parent is None}
+            self._support = find_support(self.pose(), self.floor, moving - roots)
+
     def _record(self, key: Hashable = None) -> None:
         self._history.record(self._state_without_grabs(), key)
 
@@ -303,6 +353,7 @@ class EditableFigure:
         """Make a state the present one; all drags end."""
         self._dragged.clear()
         self._state, self._rest = state, state.q
+        self._find_support()
         for handle in state.handles.values():
             self._target_filter.reset(handle)
         self._on_change()

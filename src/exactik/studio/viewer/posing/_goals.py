@@ -22,8 +22,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from exactik.goals import Goal, OrientationGoal, PositionGoal, PostureGoal
-from exactik.model import Skeleton
+from exactik.model import Skeleton, name_loops
 from exactik.problem import Problem, compute_strengths
+from exactik.solvers.loops import make_loop_goals
 from exactik.spatial import exp_rotation, log_rotation
 from exactik.studio.player.proportions import compute_reach
 from exactik.studio.viewer._posture_weights import compute_lever, compute_posture_weights
@@ -37,6 +38,7 @@ MAX_TWIST = 0.5  # [rad]
 DAMPING_WEIGHT = 3e-3  # of the pose of the update before
 COMFORT_WEIGHT = 3e-4  # of the pose where the drag began
 PINNED_WEIGHT = 100.0  # of a pinned handle
+LOOP_WEIGHT = 1e5  # of closed loops: open by less than 0.1 mm while a hand pulls from 10 cm away
 ARRIVED_M, ARRIVED_RAD = 1e-5, 1e-4  # below these distances a target counts as reached
 
 
@@ -87,15 +89,21 @@ class InteractiveGoals:
         limits: bool = True,
         lock: Iterable[str] = (),
         strength: Mapping[str, float] | None = None,
+        others: Iterable[Goal] = (),
     ):
-        """Pack the goals of at least one handle; `rest` (nq,) is where the drag began."""
-        goals = make_handle_goals(skeleton, handles, dragged)
+        """Pack the goals of at least one handle, and others whose targets do not change.
+
+        `rest` (nq,) is where the drag began.
+        """
+        goals = [*make_handle_goals(skeleton, handles, dragged), *others]
         strengths = compute_strengths(skeleton, strength or {})
         damping = DAMPING_WEIGHT * compute_posture_weights(skeleton) / strengths**2
         goals.append(PostureGoal(rest, weight=damping, name="last pose"))
         goals.append(make_comfort_goal(skeleton, rest))
+        for name, loop in name_loops(skeleton.loops).items():
+            goals += make_loop_goals(loop, f"loop {name}", LOOP_WEIGHT, np.zeros(loop.size))
         mode = "hard" if limits else "off"
-        self.problem = Problem(skeleton, goals, limits=mode, lock=lock, strength=strength)
+        self.problem = Problem(skeleton.opened, goals, limits=mode, lock=lock, strength=strength)
         self.names = [handle.name for handle in handles]
         self.bones = np.array([skeleton.bone_index(handle.bone) for handle in handles])
         self.points = np.array([handle.point for handle in handles]).reshape(-1, 3)

@@ -63,7 +63,8 @@ def choose_handles(skeleton: Skeleton, q: Array) -> dict[str, Handle]:
     for bone in roots:
         places[bone] = ((0.0, 0.0, 0.0), "root")
     robot, dofs = is_robot(skeleton), count_dofs_above(skeleton)
-    for bone, point in (_find_tools if robot else _find_body_ends)(skeleton).items():
+    ends = (_find_tools if robot else _find_body_ends)(skeleton)
+    for bone, point in (ends | _find_trunk(skeleton, ends) if robot and roots else ends).items():
         if bone not in places and len(places) < MAX_HANDLES:
             places[bone] = (point, "tip")
     points = {bone: pose.point(bone, point) for bone, (point, _) in places.items()}
@@ -122,6 +123,27 @@ def _find_tools(skeleton: Skeleton) -> dict[str, Point]:
         tool = tools.get(bone, bone)
         ends[tool] = point if tool == bone else find_tip(skeleton, tool)
     return ends
+
+
+def _find_trunk(skeleton: Skeleton, ends: Mapping[str, Point]) -> dict[str, Point]:
+    """Return the bone that carries a robot's arms → the middle between them, if that has no end.
+
+    It moves against the root, and two chains or more part there; a head would be its end.
+    """
+    chains, dofs = skeleton.chains(), count_dofs_above(skeleton)
+    for bone in skeleton.bones[1:]:
+        through = {c[c.index(bone.name) + 1] for c in chains if bone.name in c[:-1]}
+        root = next(c[0] for c in chains if bone.name in c)
+        moves = dofs[bone.name] > dofs[root]
+        below = {end for c in chains if bone.name in c for end in c[c.index(bone.name) :]}
+        if len(through) < 2 or not moves or below >= set(ends):
+            continue
+        if any(end in below and dofs[end] == dofs[bone.name] for end in ends):
+            continue
+        first = [skeleton.bones[skeleton.bone_index(child)].offset for child in sorted(through)]
+        x, y, z = np.mean(first, axis=0).tolist()
+        return {bone.name: (x, y, z)}
+    return {}
 
 
 def _find_body_ends(skeleton: Skeleton) -> dict[str, Point]:

@@ -25,6 +25,7 @@ from exactik.studio.viewer.posing._gizmo import Gizmo
 from exactik.studio.viewer.posing._handles import Handle
 from exactik.studio.viewer.posing._session import PosingSession
 from exactik.studio.viewer.posing._worker import PosingWorker
+from exactik.typing import Array
 
 HANDLE_RADIUS = 0.025  # of the figure's size: its reach, or what a folded arm is seen as
 SEEN_SHARE = 0.63  # of the diagonal of the box around a figure: a human's is as large as its reach
@@ -34,6 +35,10 @@ class HandleScene:
     """Handles as spheres with lines to their targets, a gizmo, bones that are pulled or clicked.
 
     Callbacks only post to the worker, which changes the session.
+
+    Attributes:
+        selected: name of the handle with the gizmo, "" before any is chosen.
+        selected_before: name of the one that had it before.
     """
 
     def __init__(
@@ -41,13 +46,13 @@ class HandleScene:
     ):
         """Add the handles of a session to the scene of its figure."""
         self.server, self.session, self.worker = server, session, worker
-        self.selected = next(iter(session.handles), "")
+        self.selected = self.selected_before = ""
         self.names = [name for name, h in session.handles.items() if h.kind != "grab"]
         self.on_select: Any = lambda name: None
         self.on_select_bone: Any = lambda name: None
         self._visible = True
         self._colours: list[tuple[int, int, int]] = []
-        self._spheres = self._residuals = None
+        self._spheres = self._residuals = self._joins = None
         self.gizmo = Gizmo(server, session, worker, self.selected)
         if len(self.names) > 0:
             count = len(self.names)
@@ -76,7 +81,7 @@ class HandleScene:
         """Show or hide all handles: they do not belong to a pose that is only looked at."""
         if visible != self._visible:
             self._visible = visible
-            for part in (self._spheres, self._residuals):
+            for part in (self._spheres, self._residuals, self._joins):
                 if part is not None:
                     part.visible = visible
             self.gizmo.show(visible and self._has_gizmo)
@@ -104,12 +109,30 @@ class HandleScene:
         ]
         lines = np.stack([places, np.array(targets)], axis=1)
         self._residuals.points = lines.astype(np.float32)
+        self._draw_joins(dict(zip(self.names, places, strict=True)))
+
+    def _draw_joins(self, places: dict[str, Array]) -> None:
+        """Draw a line between handles that are held together; `places` by name [m, world]."""
+        pairs = [(join.first, join.second) for join in self.session.state.joins]
+        if self._joins is not None and len(self._joins.points) != len(pairs):
+            self._joins.remove()
+            self._joins = None
+        ends = np.array([[places[name] for name in pair] for pair in pairs], dtype=np.float32)
+        if self._joins is not None:
+            self._joins.points = ends
+        elif len(pairs) > 0:
+            self._joins = self.server.scene.add_line_segments(
+                "/joins", ends, PINNED_COLOUR, thickness=5.0, thickness_units="screen"
+            )
 
     def select(self, name: str) -> None:
         """Put the gizmo at a handle."""
         if name in self.names:
+            if name != self.selected:
+                self.selected_before = self.selected
             self.selected = self.gizmo.handle = name
             self.gizmo.bone = None
+            self.gizmo.show(self._visible)
             self.on_select(name)
             self.worker.post(lambda session: None)  # redraws
 

@@ -13,7 +13,7 @@ than an update.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from exactik._arrays import as_floats, freeze, require_shape
 from exactik.errors import GoalError
+from exactik.goals import Goal
 from exactik.model import Skeleton
 from exactik.problem import Problem
 from exactik.solvers import METHODS, Auto, Method, Result, solve
@@ -33,10 +34,17 @@ from exactik.studio.viewer.posing._goals import (
     make_handle_goals,
 )
 from exactik.studio.viewer.posing._handles import Handle
+from exactik.studio.viewer.posing._relations import (
+    make_balance_goal,
+    make_body_goal,
+    make_join_goals,
+)
 from exactik.studio.viewer.posing._solver import InteractiveSolver, make_warm_method
 from exactik.typing import Array
 
 REST_STEP = 2e-5  # [rad or m] updates that change all dofs by less are still
+SEARCH_STARTS = 20  # of a search: a tenth of a second for a human
+BETTER_SHARE = 0.9  # of the cost: what is hardly better is no other pose
 REST_UPDATES = 3  # successive still updates after which the figure rests
 
 
@@ -91,7 +99,8 @@ class PosingSession(EditableFigure):
         self.budget = float(budget)
         self._drag_count, self._still_updates = 0, REST_UPDATES
         self._drag_start = self._state.q  # where the last drag began, also after its end
-        self._released: tuple[Array, Problem] | None = None  # pose and goals when a drag ended
+        # Pose and goals when a drag ended, until something else is done.
+        self._released: tuple[Array, Problem] | None = None
         self._solver: InteractiveSolver | None = None
         # Pose, and positions and rotations of the active handles in it.
         self._handle_poses: tuple[Array, Array, Array] | None = None
@@ -113,6 +122,7 @@ class PosingSession(EditableFigure):
                 self._rest = self._drag_start = self._state.q
             if name not in self._dragged:
                 self._dragged.add(name)
+                self._find_support()
                 self._reset_targets(name)
                 self._on_change()
 
@@ -192,6 +202,8 @@ class PosingSession(EditableFigure):
                 self._reset_all_targets()  # so that nothing moves by itself
                 self._history.end_step()
             self._on_change()
+            if len(self._dragged) == 0:
+                self._still_updates = REST_UPDATES  # what was let go stays
 
     def advance(self, seconds: float = 1.0 / 60.0) -> Update:
         """Advance by one update: targets glide, the body follows. At rest this costs nothing.
@@ -252,7 +264,7 @@ class PosingSession(EditableFigure):
             goals = make_handle_goals(self.skeleton, active, self._dragged)
             return Problem(
                 self.skeleton,
-                [*goals, make_comfort_goal(self.skeleton, self._rest)],
+                [*goals, *self._make_relations(), make_comfort_goal(self.skeleton, self._rest)],
                 limits="hard" if self._state.limits else "off",
                 lock=self._state.locked,
                 strength=self._state.strength,
@@ -263,12 +275,28 @@ class PosingSession(EditableFigure):
 
         After a drag has ended, while nothing else has moved: of its goals.
         """
-        problem, q = self._get_last_problem(), self.q
-        if problem is None:
+        last = self._get_last_problem()
+        if last is None:
             return None
+        q, problem = last
         # No other pose is searched for: the verdict is about the one that is shown.
         method = Auto(metric="dof", detour=False, escape=False)
         return solve(problem, q0=q, solver=method)
+
+    def search(self) -> bool:
+        """Take a better pose elsewhere for the goals of `verdict`, if there is one; return that."""
+        last = self._get_last_problem()
+        if last is None:
+            return False
+        q, problem = last
+        found = solve(problem, q0=q, solver=Auto(metric="dof"), starts=SEARCH_STARTS)
+        if found.cost > BETTER_SHARE * problem.cost(q):
+            return False
+        with self._lock:
+            self._take("search", found.q)
+            self._history.end_step()
+            self._released = self._state.q, problem
+        return True
 
     def compare(
         self, names: Iterable[str] | None = None, seconds: float = 1.0
@@ -283,10 +311,10 @@ class PosingSession(EditableFigure):
             names: of solvers; all if None.
             seconds: longest time of each.
         """
-        problem, start = self._get_last_problem(), self._drag_start
-        if problem is None:
+        last, start = self._get_last_problem(), self._drag_start
+        if last is None:
             return {}
-        results = {}
+        (_, problem), results = last, {}
         for name in METHODS if names is None else names:
             method = make_warm_method(name)
             compiling = replace(method, max_iterations=1)  # its time does not count
@@ -295,14 +323,13 @@ class PosingSession(EditableFigure):
             results[name] = solve(problem, q0=start, solver=timed, history=True)
         return results
 
-    def _get_last_problem(self) -> Problem | None:
-        """Return the present goals; those of the last drag if it ended in this very pose."""
+    def _get_last_problem(self) -> tuple[Array, Problem] | None:
+        """Return pose and goals; those of the last drag until something else is done."""
         with self._lock:
             if len(self._dragged) == 0 and self._released is not None:
-                q, problem = self._released
-                if np.array_equal(q, self._state.q):
-                    return problem
-            return self.problem()
+                return self._released
+            problem = self.problem()
+            return None if problem is None else (self._state.q, problem)
 
     # --- private; the lock is held
 
@@ -310,6 +337,16 @@ class PosingSession(EditableFigure):
         """Return the handles that have goals: dragged or pinned."""
         handles = self._state.handles.values()
         return [handle for handle in handles if handle.pinned or handle.name in self._dragged]
+
+    def _make_relations(self) -> list[Goal]:
+        """Return the goals of joined handles and of balance."""
+        state = self._state
+        goals = make_join_goals(self.skeleton, state.joins, state.handles)
+        if self._support is not None:
+            goals.append(make_balance_goal(self._support))
+        if state.apart:
+            goals.append(make_body_goal(self.skeleton))
+        return goals
 
     def _get_solver(self, active: list[Handle]) -> InteractiveSolver:
         if self._solver is None:
@@ -322,6 +359,7 @@ class PosingSession(EditableFigure):
                 limits=state.limits,
                 lock=state.locked,
                 strength=state.strength,
+                others=self._make_relations(),
             )
             self._solver = InteractiveSolver(goals, self._methods[state.solver], self.budget)
             self._target_filter.keep_only(handle.name for handle in active)
@@ -340,7 +378,12 @@ class PosingSession(EditableFigure):
         distances = np.sqrt(np.einsum("ij,ij->i", error, error)).tolist()
         return dict(zip((handle.name for handle in active), distances, strict=True))
 
+    def _record(self, key: Hashable = None) -> None:
+        self._released = None
+        super()._record(key)
+
     def _restore(self, state: PosingState) -> None:
+        self._released = None
         super()._restore(state)
         self._still_updates = REST_UPDATES  # it rested when it was recorded: keep it to the bit
 

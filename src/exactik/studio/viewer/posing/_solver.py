@@ -27,6 +27,10 @@ MAX_ITERATIONS_OTHERS = 60  # of an update with another method, which converges 
 # than this saves none.
 WARM_DAMPING = 1e-2
 START_OFFSET = 2e-3  # [rad or m] between the pose and the start of an update
+# A knee that may go 5° back would get there from a straight leg, and stay when the pelvis is pulled
+# down: a hinge that rests so near to a limit starts bent the other way, more if it went back.
+STRAIGHT_SHARE = 0.1  # of its range
+BENT_RAD, BENT_BACK_RAD = 0.02, 0.12
 
 
 def make_warm_method(solver: str | Method) -> Method:
@@ -72,7 +76,13 @@ class InteractiveSolver:
         limited = np.isfinite(problem.lower) & np.isfinite(problem.upper)
         limited &= (box.free > 0.0) & (box.coordinate >= 0)
         self._offset_index = box.coordinate[limited]
-        self._limit_middle = 0.5 * (problem.lower[limited] + problem.upper[limited])
+        low, high = problem.lower[limited], problem.upper[limited]
+        self._limit_middle = 0.5 * (low + high)
+        rest = np.clip(problem.skeleton.neutral()[self._offset_index], low, high)
+        near = STRAIGHT_SHARE * (high - low)
+        bends = problem.skeleton.turns[limited] & (np.minimum(rest - low, high - rest) < near)
+        self._way = np.where(bends, np.where(rest < self._limit_middle, 1.0, -1.0), 0.0)
+        self._straight = rest
         self._wraps = any(
             bone.joint.rotation_part.kind in ("exp_map", "swing_twist")
             for bone in problem.skeleton.bones
@@ -94,14 +104,20 @@ class InteractiveSolver:
         begin = time.perf_counter()
         self.goals.set_last_pose(q)
         start = q.copy()
-        start[self._offset_index] += np.where(
-            self._limit_middle >= q[self._offset_index], START_OFFSET, -START_OFFSET
-        )
+        start[self._offset_index] = self._offset(q[self._offset_index])
         if self._compiled is not None:
             next_q, cost = self._solve_compiled(self._compiled, start, targets)
         else:
             next_q, cost = self._descend_in_python(q, start, targets)
         return self._bound_step(q, next_q), cost, time.perf_counter() - begin
+
+    def _offset(self, value: Array) -> Array:
+        """Return where dofs within two limits start from their values [rad or m]."""
+        offset = np.where(self._limit_middle >= value, START_OFFSET, -START_OFFSET)
+        bent = self._way * (value - self._straight)
+        least = np.where(bent < -BENT_RAD, BENT_BACK_RAD, BENT_RAD)
+        rises = (self._way != 0.0) & (bent < least)
+        return np.where(rises, self._straight + self._way * least, value + offset)
 
     def _solve_compiled(
         self, solver: Solver, start: Array, targets: Mapping[str, Array]

@@ -10,3 +10,4 @@ from exactik.studio.viewer.posing.panel._locks import TO_LAST, TO_NEXT, find_loc
 from exactik.studio.viewer.posing.panel._onion import choose_keys
 from exactik.studio.viewer.posing.panel._panel import Panel
 from exactik.studio.viewer.posing.panel._timeline import describe_timeline, read_time
+from exactik.studio.viewer.posing.panel._words import REACHED, PoseWords

@@ -29,7 +29,7 @@ SOLVER_COLOURS = (
     "#876996",
     "#3c96a5",
 )
-TAB = "compare"
+TAB = "advanced"
 MAX_SECONDS = 0.5  # for each solver
 # Share of the reduction that the best solver reached which may be missing when a solver counts as
 # there: τ of the data profiles of Moré and Wild (2009). The rest is the comfort of the pose, which

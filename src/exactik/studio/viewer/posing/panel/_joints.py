@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from exactik.recordings.angles import JointWords
 from exactik.studio.viewer._limits import AT_LIMIT, NEAR_LIMIT, LimitState
 from exactik.studio.viewer.page.widgets import on_value
 from exactik.studio.viewer.posing._session import PosingSession
@@ -16,9 +17,11 @@ from exactik.studio.viewer.posing._worker import PosingWorker
 class JointPanel:
     """Widgets for the joint of a chosen bone; those of all bones would be too many."""
 
-    def __init__(self, server: Any, session: PosingSession, worker: PosingWorker):
+    def __init__(
+        self, server: Any, session: PosingSession, worker: PosingWorker, words: JointWords
+    ):
         """Add the widgets to a viser server."""
-        self.server, self.session, self.worker = server, session, worker
+        self.server, self.session, self.worker, self.words = server, session, worker, words
         self._sliders: dict[str, Any] = {}
         self._updating = False
         gui = server.gui
@@ -48,7 +51,8 @@ class JointPanel:
         for level, what in ((AT_LIMIT, "At a limit"), (NEAR_LIMIT, "Near a limit")):
             names = limits.named(self.session.skeleton, level)
             if len(names) > 0:
-                lines.append(f"{what}: {', '.join(f'`{name}`' for name in names)}")
+                told = (f"{self.words.dofs[name]} (`{name}`)" for name in names)
+                lines.append(f"{what}: {', '.join(told)}")
         self.limited.content = "\n\n".join(lines)
 
     def choose(self, bone: str) -> None:
@@ -93,7 +97,12 @@ class JointPanel:
                 label = dof.rpartition(".")[2]
                 value = min(max(self._get_displayed(dof), low), high)
                 slider = self.server.gui.add_slider(
-                    label, low, high, 0.1 if bound > 2 else 0.001, value
+                    label,
+                    low,
+                    high,
+                    0.1 if bound > 2 else 0.001,
+                    value,
+                    hint=self.words.dofs[dof],
                 )
             self._sliders[dof] = on_value(slider, partial(self._set_dof, dof, scale), by_page=True)
 

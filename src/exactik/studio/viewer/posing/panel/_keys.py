@@ -18,6 +18,7 @@ from exactik.model.motion import Motion
 from exactik.studio.viewer._limits import compute_limit_state
 from exactik.studio.viewer.keyframes import Keyframes, PlayClock
 from exactik.studio.viewer.page.widgets import add_hotkey, escape_markdown, on_press, on_value
+from exactik.studio.viewer.posing._editable import PosingState
 from exactik.studio.viewer.posing._scene import HandleScene
 from exactik.studio.viewer.posing._session import PosingSession
 from exactik.studio.viewer.posing._worker import PosingWorker
@@ -28,6 +29,7 @@ from exactik.typing import Array
 
 RATE = 60.0  # [Hz] of what is played and of files
 FILE_TYPES = ("json", "bvh", "amc", "glb", "npz")
+SAME_POSE = 1e-3  # [rad or m] by which a pose may differ and still be that of the playhead
 SAME_TIME_S = 1e-3  # a key so near to the playhead is at it; the timeline rounds to hundredths
 TIMELINE_PERIOD_S = 0.05  # between two changes of the timeline while it plays
 COMMAND_KEYS = {
@@ -61,10 +63,13 @@ class KeyPanel:
         self.onion_skins = OnionSkins(server, session.skeleton)
         self._stop = threading.Event()
         self._playing: threading.Thread | None = None
+        self._shown: PosingState | None = None  # as the playhead left it
+        self._left: tuple[float, PosingState] | None = None  # without a key, and when
         timeline.on_command(self._post)
         gui = server.gui
         self.time = gui.add_number("time [s]", 0.0, min=0.0, step=0.01)
         self.text = gui.add_markdown("no keys")
+        self.keep = gui.add_button("keep", visible=False, hint="Adds the key that was missing.")
         rows = (("add", "delete", "mirror key"), ("previous key", "next key"), ("play or pause",))
         groups = [gui.add_button_group("", row) for row in rows]
         self.onion = gui.add_dropdown("onion skins", ONION_CHOICES)
@@ -78,6 +83,7 @@ class KeyPanel:
         )
         for group in groups:
             on_press(group, self._post)
+        on_press(self.keep, lambda _: self._post("keep"))
         for command, key in COMMAND_KEYS.items():
             name = "Add key" if command == "add" else command.capitalize()
             add_hotkey(gui, name, key, partial(self._post, command))
@@ -122,6 +128,7 @@ class KeyPanel:
         if command == "add":
             self.keys.add_from(session, now)
             self.clock.time = now
+            self._shown, self._left = session.state, None
         elif command == "move" and to is not None:
             self.keys.move(now, to)
             self.keys.end_step()
@@ -143,7 +150,13 @@ class KeyPanel:
             if self.clock.playing:
                 self.scrub(session, self.clock.time)
             else:
+                self._note_unkeyed(session)
                 self.play()
+        elif command == "keep" and self._left is not None:
+            time, state = self._left
+            self.keys.add(time, state.q, self.keys.holds(state.q, state.handles))
+            self.scrub(session, self.clock.time)
+            self._left = None
         elif command == "loop":
             self.clock.loop = not self.clock.loop
         self.refresh()
@@ -163,9 +176,20 @@ class KeyPanel:
     def scrub(self, session: PosingSession, time: float) -> None:
         """Go to a time [s] and take the pose there; successive ones are one step of undo."""
         self.close()
+        if time != self.clock.time:
+            self._note_unkeyed(session)
         self.clock.time = time
         if len(self.keys) > 0:
             session.set_pose(self.keys.tween(time)[0], step="scrub")
+        self._shown = session.state
+
+    def _note_unkeyed(self, session: PosingSession) -> None:
+        """Remember the pose at the playhead if it has no key, and is not that of its neighbours."""
+        if len(self.keys) == 0 or self._shown is None:
+            return
+        step = self.keys.skeleton.difference(session.q, self._shown.q)
+        if np.abs(step).max(initial=0.0) > SAME_POSE:
+            self._left, self._shown = (self.clock.time, session.state), session.state
 
     # --- playing
 
@@ -227,7 +251,11 @@ class KeyPanel:
     def refresh(self) -> None:
         """Show keys, locks and time as they are."""
         times = [f"{time:g}" for time in np.round(self.keys.times, 3)]
-        self.text.content = f"keys at {', '.join(times)} s" if times else "no keys"
+        text = f"keys at {', '.join(times)} s" if times else "no keys"
+        if self._left is not None:
+            text += f". The pose that you left at {self._left[0]:g} s has no key."
+        self.keep.visible = self._left is not None
+        self.text.content = text
         self.time.value = round(self.clock.time, 3)
         self._timeline.show(self.keys, self.clock)
         self.onion_skins.show(self.keys, self.clock.time, self.onion.value)

@@ -1,4 +1,4 @@
-"""The library of poses in the panel, and the mirror."""
+"""The library of poses in the panel."""
 
 from __future__ import annotations
 
@@ -6,35 +6,24 @@ from collections.abc import Callable
 from typing import Any
 
 from exactik.studio.viewer.keyframes import Keyframes
-from exactik.studio.viewer.page.widgets import add_hotkey, on_press
+from exactik.studio.viewer.page.widgets import on_press
 from exactik.studio.viewer.posing._session import PosingSession
 
 NO_POSE = "none"
 
 
 class LibraryPanel:
-    """Widgets that save, apply, delete and mirror poses."""
+    """Widgets that save, apply and delete poses."""
 
     def __init__(self, server: Any, keys: Keyframes, post: Callable[[Callable[..., None]], None]):
         """Add the widgets; `post` runs a function with the session, and shows its errors."""
         self.keys, self._post = keys, post
         gui = server.gui
-        mirror = gui.add_button("mirror pose", hint="M: left and right are exchanged.")
-        self.in_place = gui.add_checkbox(
-            "in place", False, hint="About the figure's own heading; else about its first place."
-        )
-        gui.add_divider()
         self.name = gui.add_text("name", "pose 1")
         self.pose = gui.add_dropdown("pose", (NO_POSE,))
         row = gui.add_button_group("", ("save", "apply", "delete"))
         run = {"save": self.save, "apply": self.apply, "delete": self.delete}
         on_press(row, lambda name: self._post(run[name]))
-        on_press(mirror, lambda _: self._post(self.mirror))
-        add_hotkey(gui, "Mirror pose", "M", lambda: self._post(self.mirror))
-
-    def mirror(self, session: PosingSession) -> None:
-        """Mirror the pose of the session."""
-        session.set_pose(self.keys.mirrored(session.q, in_place=bool(self.in_place.value)))
 
     def save(self, session: PosingSession) -> None:
         """Keep the pose of the session by the name in the field."""

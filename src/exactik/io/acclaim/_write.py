@@ -1,4 +1,4 @@
-"""Write any skeleton as ASF.
+"""Write any skeleton as ASF, and any motion as AMC for it.
 
 In the frames of `exactik.io._rest_frames`, parallel to the world at rest, a joint with axes G turns
 a bone by G Q Gᵀ: what ASF calls C M C⁻¹. So C = G, and the dofs of Euler joints, hinges and sliders
@@ -18,13 +18,21 @@ from urllib.parse import quote
 import numpy as np
 
 from exactik.io._files import NUMBER_FORMAT, open_atomic
-from exactik.io._rest_frames import RestFrames, compute_rest_frames
+from exactik.io._rest_frames import (
+    RestFrames,
+    compute_continuous_angles,
+    compute_local_positions,
+    compute_local_rotations,
+    compute_rest_frames,
+)
 from exactik.io.acclaim._skeleton import INCH, choose_asf_unit, encode_name
 from exactik.model import Joint, Skeleton
+from exactik.model.motion import Motion
 from exactik.spatial import euler_angles, rotation_taking_z_to
 from exactik.typing import Array
 
 MAX_DIFFERENCE = 1e-12  # [m], or of the entries of a rotation: what differs by less is equal
+CHUNK_ENTRIES = 1 << 21  # entries of rotation matrices that are in memory at a time
 
 
 class AsfDofs(NamedTuple):
@@ -36,7 +44,7 @@ class AsfDofs(NamedTuple):
     angles_are_coordinates: bool  # whether the angles are the joint's coordinates, reversed
 
 
-class AsfBone(NamedTuple):
+class _AsfBone(NamedTuple):
     """A bone as the file has it, in metres and radians."""
 
     name: str  # in the file
@@ -60,7 +68,7 @@ class AsfRoot(NamedTuple):
 FIXED_DOFS = AsfDofs(A=np.eye(3), names=(), limits=(), angles_are_coordinates=True)
 
 
-def choose_root(skeleton: Skeleton, rest: RestFrames) -> AsfRoot:
+def _choose_root(skeleton: Skeleton, rest: RestFrames) -> AsfRoot:
     """Return the root of the file for a skeleton."""
     roots = np.flatnonzero(skeleton.parents < 0)
     if len(roots) > 1:
@@ -75,9 +83,9 @@ def choose_root(skeleton: Skeleton, rest: RestFrames) -> AsfRoot:
     )
 
 
-def make_asf_bones(skeleton: Skeleton, rest: RestFrames) -> list[AsfBone]:
+def _make_asf_bones(skeleton: Skeleton, rest: RestFrames) -> list[_AsfBone]:
     """Return the bones of the file but its root, parents first."""
-    root = choose_root(skeleton, rest).bone
+    root = _choose_root(skeleton, rest).bone
     starts = np.einsum("nij,nj->ni", rest.R_world_parent, [bone.offset for bone in skeleton.bones])
     children: dict[int, list[int]] = {}
     for k, parent in enumerate(skeleton.parents.tolist()):
@@ -104,7 +112,7 @@ def make_asf_bones(skeleton: Skeleton, rest: RestFrames) -> list[AsfBone]:
                 helper += "_"
             taken.add(helper)
             asf_bones.append(
-                AsfBone(
+                _AsfBone(
                     name=helper, parent=parent, bone=-1, tip=gap, axis=np.eye(3), dofs=FIXED_DOFS
                 )
             )
@@ -112,7 +120,7 @@ def make_asf_bones(skeleton: Skeleton, rest: RestFrames) -> list[AsfBone]:
         dofs = _choose_dofs(skeleton.bones[k].joint)
         axis = rest.R_world_joint[k] @ dofs.A if len(dofs.names) > 0 else np.eye(3)
         asf_bones.append(
-            AsfBone(name=names[k], parent=parent, bone=k, tip=tips[k], axis=axis, dofs=dofs)
+            _AsfBone(name=names[k], parent=parent, bone=k, tip=tips[k], axis=axis, dofs=dofs)
         )
     return asf_bones
 
@@ -158,8 +166,8 @@ def write_asf(skeleton: Skeleton, path: str, length_unit: str | float | None = N
     metres = choose_asf_unit(skeleton, length_unit)
     skeleton = skeleton.without_couplings()
     rest = compute_rest_frames(skeleton)
-    bones = make_asf_bones(skeleton, rest)
-    root, order, _ = choose_root(skeleton, rest)
+    bones = _make_asf_bones(skeleton, rest)
+    root, order, _ = _choose_root(skeleton, rest)
     title = " ".join(skeleton.name.replace("#", " ").split())
     lines = [":version 1.10", f":name {title}", ":units", "  mass 1.0"]
     lines += [f"  length {NUMBER_FORMAT % (INCH / metres)}", "  angle deg", ":documentation"]
@@ -182,7 +190,7 @@ def write_asf(skeleton: Skeleton, path: str, length_unit: str | float | None = N
         file.write("\n".join([*lines, "  end", ""]))
 
 
-def _format_bone(bone: AsfBone, number: int, metres: float) -> list[str]:
+def _format_bone(bone: _AsfBone, number: int, metres: float) -> list[str]:
     length = float(np.linalg.norm(bone.tip))
     direction = bone.tip / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
     axis = np.rad2deg(euler_angles("ZYX", bone.axis)[::-1])
@@ -198,3 +206,76 @@ def _format_bone(bone: AsfBone, number: int, metres: float) -> list[str]:
             head = "    limits" if k == 0 else "          "
             lines.append(f"{head} ({NUMBER_FORMAT % low} {NUMBER_FORMAT % high})")
     return [*lines, "  end"]
+
+
+def write_amc(motion: Motion, path: str, length_unit: str | float | None = None) -> None:
+    """Write a motion to an AMC file; write its skeleton to an ASF file for others to read it.
+
+    Missing frames are left out, which their numbers show. The rate is in a comment, for the format
+    has no other place for it.
+
+    Args:
+        length_unit: must be the same as for the ASF file, and is by default.
+    """
+    motion = motion.without_couplings()
+    skeleton, rest = motion.skeleton, compute_rest_frames(motion.skeleton)
+    metres = choose_asf_unit(skeleton, length_unit)
+    bones = [bone for bone in _make_asf_bones(skeleton, rest) if len(bone.dofs.names) > 0]
+    template = "%d\nroot" + f" {NUMBER_FORMAT}" * 6 + "\n"
+    for bone in bones:
+        template += bone.name.replace("%", "%%") + f" {NUMBER_FORMAT}" * len(bone.dofs.names) + "\n"
+    present = np.flatnonzero(np.isfinite(motion.q).all(axis=1))
+    chunk_frames = max(1, CHUNK_ENTRIES // (9 * len(skeleton.bones)))
+    last_angles = None
+    with open_atomic(path) as file:
+        file.write(f"# {motion.rate!r} frames a second\n:FULLY-SPECIFIED\n:DEGREES\n")
+        for first in range(0, len(present), chunk_frames):
+            frames = present[first : first + chunk_frames]
+            rows, last_angles = _make_rows(
+                skeleton, rest, bones, motion.q[frames], metres, last_angles
+            )
+            numbers = motion.first_frame + frames
+            pairs = zip(numbers.tolist(), rows.tolist(), strict=True)
+            file.writelines(template % (number, *row) for number, row in pairs)
+
+
+def _make_rows(
+    skeleton: Skeleton,
+    rest: RestFrames,
+    bones: list[_AsfBone],
+    q: Array,
+    metres: float,
+    last_angles: Array | None,
+) -> tuple[Array, Array]:
+    """Return the values of these frames, and the last of the computed angles, to go on from."""
+    q = np.array(q)
+    root, _, root_is_copied = _choose_root(skeleton, rest)
+    computed = [bone.bone for bone in bones if not bone.dofs.angles_are_coordinates]
+    axes = [bone.axis for bone in bones if not bone.dofs.angles_are_coordinates]
+    if root >= 0 and not root_is_copied:
+        computed, axes = [root, *computed], [np.eye(3), *axes]
+    angles = np.zeros((len(q), 0, 3))
+    if len(computed) > 0:
+        C = np.array(axes)
+        M = np.swapaxes(C, -1, -2) @ compute_local_rotations(skeleton, rest, computed, q) @ C
+        angles = compute_continuous_angles("ZYX", M, last_angles)
+    columns = [np.zeros((len(q), 6))]
+    if root >= 0:
+        columns[0][:, :3] = compute_local_positions(skeleton, rest, root, q) / metres
+        end = int(skeleton.tree.first_q[root + 2])
+        root_angles = q[:, end - 3 : end] if root_is_copied else angles[:, 0]
+        columns[0][:, 3:] = np.rad2deg(root_angles[:, ::-1])
+    for bone in bones:
+        slides = ["xyz".index(dof[1]) for dof in bone.dofs.names if dof[0] == "t"]
+        if len(slides) > 0:
+            start = rest.R_world_parent[bone.bone] @ np.array(skeleton.bones[bone.bone].offset)
+            shift = (compute_local_positions(skeleton, rest, bone.bone, q) - start) @ bone.axis
+            columns.append(shift[:, slides] / metres)
+        count = len(bone.dofs.names) - len(slides)
+        if count > 0:
+            end = int(skeleton.tree.first_q[bone.bone + 2])
+            bone_angles = q[:, end - count : end]
+            if not bone.dofs.angles_are_coordinates:
+                bone_angles = angles[:, computed.index(bone.bone)]
+            columns.append(np.rad2deg(bone_angles[:, ::-1]))
+    return np.concatenate(columns, axis=1), angles[-1]
