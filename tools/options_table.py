@@ -21,7 +21,7 @@ from exactik.archive import (
     TakeOptions,
 )
 from exactik.io import ConvertOptions
-from exactik.problem import DofOptions
+from exactik.problem import DofOptions, SpeedOptions
 from exactik.recordings.calibration import CalibrateOptions
 from exactik.recordings.pipeline import FigureOptions, RecordingOptions
 from exactik.recordings.tracking import PlainTrackOptions, TrackOptions
@@ -38,6 +38,7 @@ options of commands. A unit is that of the value in Python; a default that is no
 SECTIONS: dict[str, tuple[type, ...]] = {
     "Of `solve`, `track` and `calibrate`": (DofOptions,),
     "Of `solve`": (SolveOptions,),
+    "Of `track`, `retarget` and archives": (SpeedOptions,),
     "Of `track`, `track_many`, `exactik solve` and archives": (PlainTrackOptions,),
     "Of `track` and `track_many`": (TrackOptions,),
     "Of `calibrate`": (CalibrateOptions,),

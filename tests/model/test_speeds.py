@@ -55,6 +55,26 @@ def test_speeds_are_written(tmp_path: Path, suffix: str) -> None:
     np.testing.assert_allclose(ik.load_skeleton(file).max_speed, robot.max_speed, rtol=1e-15)
 
 
+MJCF = """<mujoco><default><velocity ctrlrange="-2 3"/>
+<default class="slow"><intvelocity ctrlrange="-0.5 0.5" actrange="-9 9"/></default></default>
+<worldbody><body name="a"><joint name="turn"/><geom size="0.1"/>
+<body name="b"><joint name="push" type="slide"/><geom size="0.1"/>
+<body name="c"><joint name="free"/><geom size="0.1"/></body></body></body></worldbody><actuator>
+<velocity joint="turn" gear="2"/><intvelocity class="slow" joint="push"/>
+<velocity joint="free" ctrllimited="false"/><motor joint="free" ctrlrange="-1 1"/>
+</actuator></mujoco>"""
+
+
+def test_speeds_that_actuators_may_ask_for(tmp_path: Path) -> None:
+    file = tmp_path / "r.xml"
+    file.write_text(MJCF, "utf-8")
+    assert ik.load_skeleton(file).max_speed.tolist() == [1.5, 0.5, np.inf]
+    assert ik.load_skeleton(file, "cm").max_speed.tolist() == [1.5, 0.005, np.inf]
+    file.write_text(MJCF.replace('joint="turn" gear', 'joint="hip" gear'), "utf-8")
+    with pytest.raises(FileError, match="no moving joint is named 'hip'"):
+        ik.load_skeleton(file)
+
+
 def test_speeds_in_centimetres(tmp_path: Path) -> None:
     file = tmp_path / "r.urdf"
     file.write_text(URDF.format(velocity=2), "utf-8")

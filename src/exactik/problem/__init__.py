@@ -3,6 +3,7 @@
 from exactik.kernels.goals.sums import EXACT, GAUSS_NEWTON, GRADIENT, VALUE
 from exactik.problem._dofs import (
     DofOptions,
+    SpeedOptions,
     compute_dof_bounds,
     compute_strengths,
     find_locked_dofs,
@@ -18,6 +19,7 @@ __all__ = [
     "DofOptions",
     "Problem",
     "ScipyProblem",
+    "SpeedOptions",
     "compute_dof_bounds",
     "compute_strengths",
     "find_locked_dofs",

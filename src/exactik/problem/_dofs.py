@@ -130,3 +130,19 @@ class DofOptions:
         why="All that can move may be needed.",
         metavar="NAME",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpeedOptions:
+    """How fast a motion may be."""
+
+    max_speed: float | str | ArrayLike | Mapping[str, float] | None = option(
+        None,
+        "Largest speed of joints in rad/s, of shifts in m/s; file for those of the figure's file.",
+        more="One for all dofs, one for each (nv,), or name or pattern → speed. The nearest motion "
+        "that keeps it, dof by dof.",
+        unit="rad/s or m/s",
+        metavar="SPEED",
+        words={"none": None, "file": "file"},
+        number="a speed in rad/s",
+    )

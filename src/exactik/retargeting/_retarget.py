@@ -23,11 +23,12 @@ import numpy as np
 
 from exactik._arguments import require_instance
 from exactik._options import accepts_options, option
-from exactik._text import count_noun
+from exactik._text import count_noun, join_names
 from exactik.anatomy import SIDES
 from exactik.errors import UsageError
 from exactik.model import Skeleton
 from exactik.model.motion import Motion
+from exactik.problem import SpeedOptions
 from exactik.retargeting._bodies import make_target_figure, prepare_source, prepare_target
 from exactik.retargeting._contacts import ContactOptions
 from exactik.retargeting._copy_orientations import compute_part_rotations, copy_orientations
@@ -51,13 +52,17 @@ from exactik.retargeting.body import (
     mirror_limits,
 )
 from exactik.solvers import require_count
+from exactik.solvers.control import find_speeds, limit_speeds
 from exactik.typing import Array
 
 Progress = Callable[[int, int], object]
 
 
+MAX_SHOWN_DOFS = 6  # in a remark
+
+
 @dataclass(frozen=True, kw_only=True)
-class PlainRetargetOptions:
+class PlainRetargetOptions(SpeedOptions):
     """What decides how a figure takes over a motion."""
 
     mapping: BoneMapping | None = option(
@@ -136,10 +141,7 @@ def retarget(motion: Motion, target: Skeleton, options: RetargetOptions) -> Reta
     begin = time.perf_counter()
     motion = require_instance("motion", motion, Motion)
     target = require_instance("target", target, Skeleton)
-    if len(motion) == 0:
-        raise UsageError("the motion has no frame; retarget needs one at least")
-    if not np.isfinite(motion.q).all():
-        raise UsageError("retarget needs a motion whose frames all have a pose; fill gaps first")
+    _require_poses(motion)
     threads, progress = options.threads, options.progress
     workers = (os.cpu_count() or 1) if threads is None else require_count("threads", threads)
     contacts = ContactOptions() if options.contacts is None else options.contacts
@@ -157,6 +159,8 @@ def retarget(motion: Motion, target: Skeleton, options: RetargetOptions) -> Reta
     remarks = (*remarks, *_tell_of_limits(target), *_tell_of_loops(target))
     target = target.opened
     free_target, target_up = prepare_target(target, given_target, options.target_up)
+    if options.max_speed is not None:
+        find_speeds(free_target, options.max_speed)  # refused before anything is solved
     figure = make_target_figure(free_target, given_target, target_up)
     correspondence = make_correspondence(
         source.figure.anatomy,
@@ -172,6 +176,7 @@ def retarget(motion: Motion, target: Skeleton, options: RetargetOptions) -> Reta
         q = place_feet(source, figure, stances, scale, q, workers)
     if options.hands:
         q = place_hands(source, figure, q, workers)
+    q, held = _keep_speeds(free_target, q, motion.rate, options)
     if progress is not None:
         progress(len(q), len(q))
     retargeted = Motion(
@@ -193,7 +198,7 @@ def retarget(motion: Motion, target: Skeleton, options: RetargetOptions) -> Reta
         target_figure=figure,
         root_was_freed=free_target is not target,
         hands_placed=options.hands,
-        remarks=remarks,
+        remarks=(*remarks, *held),
     )
 
 
@@ -222,6 +227,24 @@ def _copy_source(
 
     bends = _find_bends(target, correspondence, rotations)
     return copy_orientations(target, correspondence.pairs, rotations, bends, places, report_frames)
+
+
+def _require_poses(motion: Motion) -> None:
+    if len(motion) == 0:
+        raise UsageError("the motion has no frame; retarget needs one at least")
+    if not np.isfinite(motion.q).all():
+        raise UsageError("retarget needs a motion whose frames all have a pose; fill gaps first")
+
+
+def _keep_speeds(
+    target: Skeleton, q: Array, rate: float, options: RetargetOptions
+) -> tuple[Array, list[str]]:
+    """Return poses within the speeds that are asked for, and a sentence on what was too fast."""
+    if options.max_speed is None:
+        return q, []
+    q, fast = limit_speeds(target, q, rate, options.max_speed)
+    names = join_names([target.dof_names[dof] for dof in np.flatnonzero(fast)], MAX_SHOWN_DOFS)
+    return q, [f"kept to their largest speeds: {names}"] if fast.any() else []
 
 
 def _tell_of_loops(target: Skeleton) -> list[str]:

@@ -138,7 +138,7 @@ def test_the_report_is_one_whole_file(faulty: tuple[Track, SyntheticRecording], 
     path, command = tmp_path / "walk.html", "exactik track 'a b.c3d' --report walk.html"
     faulty[0].report(path, command=command)
     walk = check_report(path.read_text(encoding="utf-8"))
-    for name in ("attention", "time", "markers", "angles", "repeat", "heat"):
+    for name in ("gait", "attention", "angles", "quality", "markers", "solved", "heat"):
         assert name in walk.ids
     assert command in walk.text
     assert "player" in walk.ids

@@ -257,10 +257,14 @@ def test_error_bars_are_said_and_painted(take: ik.Track):
     sd[figure.dof_names.index("head.rx")] = np.radians(2.1)
     sd[figure.dof_names.index("pelvis.tx")] = 1.0  # metres, not an angle
     deviation = compute_joint_deviations(figure, sd)
-    assert describe_least_certain(figure, deviation) == "head ±2.1°"
+    names = figure.bone_names
+    assert describe_least_certain(names, deviation) == "head ±2.1°"
     deviation[figure.bone_index("l_hand")] = 1.8
-    assert describe_least_certain(figure, deviation) == "head ±2.1°; markers do not tell l_hand"
-    assert describe_least_certain(figure, 1e3 * deviation) == "markers do not tell head, l_hand"
+    assert (
+        describe_least_certain(figure.bone_names, deviation)
+        == "head ±2.1°; markers do not tell l_hand"
+    )
+    assert describe_least_certain(names, 1e3 * deviation) == "markers do not tell head, l_hand"
     brightness = colour_uncertainty(np.radians([0.1, 0.3, 2.0, 15.0, 90.0])).astype(int).sum(axis=1)
     assert brightness[0] == brightness[1] < brightness[2] < brightness[3] == brightness[4]
     with MotionViewer(take) as shown:

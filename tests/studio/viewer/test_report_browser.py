@@ -70,7 +70,7 @@ def place_of_line(page: Any, plot: str) -> float:
 
 def frame_at_line(page: Any) -> float:
     """The frame at which the first plot of the timeline has the line."""
-    box = page.locator("#time svg.plot").first.evaluate(
+    box = page.locator("#markers svg.plot").first.evaluate(
         "svg => [svg.viewBox.baseVal.x, svg.viewBox.baseVal.width]"
     )
     return box[0] + box[1] * place_of_line(page, "#heat") - 0.5
@@ -101,22 +101,23 @@ def test_a_click_on_a_finding_shows_its_frame(page: Any):
     rows = page.locator("#attention tbody tr")
     for k in range(min(rows.count(), 3)):
         wanted = int(rows.nth(k).locator("a").get_attribute("data-frame"))
+        rows.nth(k).locator("td").last.scroll_into_view_if_needed()
         before = page.evaluate("scrollY")
         rows.nth(k).locator("td").last.click()
         assert frame_of(page) == wanted
         assert frame_at_line(page) == pytest.approx(wanted, abs=0.01)
         assert page.evaluate("scrollY") == before
         assert f"frame {wanted} " in page.locator("#player .clock").inner_text()
-    worst = page.locator("header a[data-frame]")
+    worst = page.locator(".headline a[data-frame]")
     worst.click()
     assert frame_of(page) == int(worst.get_attribute("data-frame"))
     assert EVIL[:10] in page.locator(".marker-label").inner_text()
 
 
 def test_a_click_on_a_curve_shows_its_frame(page: Any):
-    page.locator('#time [data-zoom="all"]').click()
+    page.locator('#markers [data-zoom="all"]').click()
     page.wait_for_timeout(100)
-    plot = page.locator("#time .curve svg.plot").first
+    plot = page.locator("#markers .curve svg.plot").first
     plot.scroll_into_view_if_needed()
     box = plot.bounding_box()
     page.mouse.click(box["x"] + 0.7 * box["width"], box["y"] + 20)
@@ -181,7 +182,7 @@ def test_dark_and_light_by_the_system_and_by_the_switch(page: Any, browser: Any,
 
 def test_on_a_narrow_screen_it_floats_once_it_is_sent_somewhere(browser: Any, path: Path):
     page = open_report(browser, path, viewport=NARROW)
-    plot = page.locator("#time .curve svg.plot").last
+    plot = page.locator("#markers .curve svg.plot").last
     plot.scroll_into_view_if_needed()
     page.wait_for_timeout(200)
     assert page.locator(".dock.floating").count() == 0
@@ -192,6 +193,32 @@ def test_on_a_narrow_screen_it_floats_once_it_is_sent_somewhere(browser: Any, pa
     assert page.locator(".dock.floating").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
     page.close()
+
+
+@pytest.mark.parametrize("width", [800, 400])
+def test_a_finding_brings_the_picture_into_view_on_narrow_screens(
+    browser: Any, path: Path, width: int
+):
+    page = open_report(browser, path, viewport={"width": width, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    row = page.locator("#attention tbody tr").first
+    row.scroll_into_view_if_needed()
+    row.locator("td").last.click()
+    page.wait_for_timeout(200)
+    box = page.locator("#player .view canvas").bounding_box()
+    assert box["y"] >= 0 and box["y"] + 0.6 * box["height"] <= 900
+    assert frame_of(page) == int(row.locator("a").get_attribute("data-frame"))
+    page.close()
+
+
+def test_the_first_screen_is_one_printed_page(page: Any):
+    """Behind it the playback begins the second page."""
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 718, "height": 1000})  # A4 within its margins
+    height = page.locator("header").evaluate("node => node.getBoundingClientRect().height")
+    page.emulate_media(media="screen")
+    page.set_viewport_size(WIDE)
+    assert height < 1010  # [px] of 297 mm less 28 mm of margins, at 96 dpi
 
 
 def test_it_prints_pages_of_text_with_the_picture(page: Any):

@@ -25,6 +25,7 @@ from exactik.archive.tasks._worker import TaskResult
 from exactik.errors import FileError
 from exactik.io import load_motion
 from exactik.model.motion import Motion
+from exactik.recordings.tracking import keep_speeds
 
 SEAM_LIMIT = 0.01
 """[m] that the solutions of neighbouring parts may differ where one takes over: about the error of
@@ -88,6 +89,9 @@ class JoinTask:
                 joined = join_motions(
                     motions, ranges, hard_limits=self.take.options.limits == "hard"
                 )
+                if self.take.options.max_speed is not None:  # parts kept them, seams may not
+                    kept = keep_speeds(joined.motion, self.take.options.max_speed)
+                    joined = joined._replace(motion=kept)
                 errors.append(np.concatenate(of_parts))
                 seam = max(seam, joined.seam)
                 asked = self.take.options

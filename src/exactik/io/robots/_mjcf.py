@@ -70,7 +70,31 @@ def read_mjcf(root: Element, metres: float, floating: bool | None) -> Robot:
     add_equalities(robot, model, metres)
     robot.masses = find_masses(model, metres)
     robot.home = find_home(root, bodies, floating, metres)
+    robot.max_speed = find_speeds(robot, model, metres)
     return robot.build()
+
+
+def find_speeds(robot: RobotBuilder, model: MjcfModel, metres: float) -> dict[str, float]:
+    """Return the largest speeds that actuators of speed may ask of joints, by dof [rad/s or m/s].
+
+    A format for simulators has no other: a control is the speed of the transmission, which is the
+    gear times that of the joint.
+    """
+    speeds: dict[str, float] = {}
+    for section in model.root.find_children("actuator"):
+        for element in section.find_children("velocity", "intvelocity"):
+            element = model.defaults.apply_to(element, None)
+            low, high = element.read_numbers("ctrlrange", (0.0, 0.0))
+            fastest = max(abs(low), abs(high))
+            limited = element.read_choice("ctrllimited", "auto", "auto", "true", "false")
+            gear = abs(element.read_numbers("gear", (1.0,) + 5 * (0.0,), fewer=True)[0])
+            joint = element.attributes.get("joint", "").strip()
+            if limited == "false" or fastest == 0.0 or gear == 0.0 or joint == "":
+                continue
+            dof, moved = robot.find_dof(element, joint)
+            speed = fastest / gear * (metres if moved.translates else 1.0)
+            speeds[dof] = min(speed, speeds.get(dof, np.inf))
+    return speeds
 
 
 class BodyChain:

@@ -25,7 +25,7 @@ from exactik.typing import Array
 
 ORIENTATION_ATTRIBUTES = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
 # Those that anything here has use for.
-DEFAULT_TAGS = ("joint", "equality", "geom", "mesh", "material", "site")
+DEFAULT_TAGS = ("joint", "equality", "geom", "mesh", "material", "site", "velocity", "intvelocity")
 MIN_LENGTH = 1e-10  # a shorter vector gives no direction; near MuJoCo's threshold
 
 

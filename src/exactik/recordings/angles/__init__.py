@@ -8,6 +8,7 @@ from exactik.recordings.angles._body_segments import (
     is_body,
 )
 from exactik.recordings.angles._definitions import (
+    ANGLE_ENDS,
     ANGLE_NAMES,
     JOINTS,
     AngleName,
@@ -35,8 +36,10 @@ from exactik.recordings.angles._joint_words import (
     join_sides,
     name_angle_for_people,
 )
+from exactik.recordings.angles._normal_gait import NormalBand, NormalGait, find_normal_gait
 
 __all__ = [
+    "ANGLE_ENDS",
     "ANGLE_NAMES",
     "CYCLE_POINTS",
     "JOINTS",
@@ -53,6 +56,8 @@ __all__ = [
     "JointAngles",
     "JointDefinition",
     "JointWords",
+    "NormalBand",
+    "NormalGait",
     "Walker",
     "compute_angle_rates",
     "compute_joint_angles",
@@ -61,6 +66,7 @@ __all__ = [
     "find_events_of",
     "find_gait_cycles",
     "find_gait_events",
+    "find_normal_gait",
     "is_body",
     "join_sides",
     "name_angle_for_people",

@@ -29,12 +29,14 @@ class AngleName(NamedTuple):
         right: sign of the Euler angle on the right and in the middle.
         left: sign of it on the left.
         positive: what a positive angle is, in words.
+        ends: in a word or two, what lies below and above zero, for curves.
     """
 
     name: str
     right: int
     left: int
     positive: str
+    ends: tuple[str, str]
 
 
 class JointDefinition(NamedTuple):
@@ -70,9 +72,17 @@ JOINTS: tuple[JointDefinition, ...] = (
         paired=False,
         order="YXZ",
         angles=(
-            AngleName("pelvis_rotation", 1, 1, "to the left: the right side forward"),
-            AngleName("pelvis_obliquity", -1, -1, "right side up"),
-            AngleName("pelvis_tilt", -1, -1, "anterior: front down"),
+            AngleName(
+                "pelvis_rotation",
+                1,
+                1,
+                "to the left: the right side forward",
+                ("to the right", "to the left"),
+            ),
+            AngleName(
+                "pelvis_obliquity", -1, -1, "right side up", ("right side down", "right side up")
+            ),
+            AngleName("pelvis_tilt", -1, -1, "anterior: front down", ("posterior", "anterior")),
         ),
     ),
     JointDefinition(
@@ -82,9 +92,11 @@ JOINTS: tuple[JointDefinition, ...] = (
         paired=False,
         order="YXZ",
         angles=(
-            AngleName("thorax_rotation", 1, 1, "to the left"),
-            AngleName("thorax_obliquity", -1, -1, "right side up"),
-            AngleName("thorax_tilt", -1, -1, "forward"),
+            AngleName("thorax_rotation", 1, 1, "to the left", ("to the right", "to the left")),
+            AngleName(
+                "thorax_obliquity", -1, -1, "right side up", ("right side down", "right side up")
+            ),
+            AngleName("thorax_tilt", -1, -1, "forward", ("backward", "forward")),
         ),
     ),
     JointDefinition(
@@ -94,9 +106,15 @@ JOINTS: tuple[JointDefinition, ...] = (
         paired=False,
         order="ZXY",
         angles=(
-            AngleName("trunk_flexion", -1, -1, "flexion"),
-            AngleName("trunk_bending", 1, 1, "lateral bending to the right"),
-            AngleName("trunk_rotation", 1, 1, "to the left"),
+            AngleName("trunk_flexion", -1, -1, "flexion", ("extension", "flexion")),
+            AngleName(
+                "trunk_bending",
+                1,
+                1,
+                "lateral bending to the right",
+                ("to the left", "to the right"),
+            ),
+            AngleName("trunk_rotation", 1, 1, "to the left", ("to the right", "to the left")),
         ),
     ),
     JointDefinition(
@@ -106,9 +124,15 @@ JOINTS: tuple[JointDefinition, ...] = (
         paired=False,
         order="ZXY",
         angles=(
-            AngleName("neck_flexion", -1, -1, "flexion"),
-            AngleName("neck_bending", 1, 1, "lateral bending to the right"),
-            AngleName("neck_rotation", 1, 1, "to the left"),
+            AngleName("neck_flexion", -1, -1, "flexion", ("extension", "flexion")),
+            AngleName(
+                "neck_bending",
+                1,
+                1,
+                "lateral bending to the right",
+                ("to the left", "to the right"),
+            ),
+            AngleName("neck_rotation", 1, 1, "to the left", ("to the right", "to the left")),
         ),
     ),
     JointDefinition(
@@ -118,9 +142,9 @@ JOINTS: tuple[JointDefinition, ...] = (
         paired=True,
         order="ZXY",
         angles=(
-            AngleName("hip_flexion", 1, 1, "flexion"),
-            AngleName("hip_adduction", 1, -1, "adduction"),
-            AngleName("hip_rotation", 1, -1, "internal"),
+            AngleName("hip_flexion", 1, 1, "flexion", ("extension", "flexion")),
+            AngleName("hip_adduction", 1, -1, "adduction", ("abduction", "adduction")),
+            AngleName("hip_rotation", 1, -1, "internal", ("external", "internal")),
         ),
     ),
     JointDefinition(
@@ -130,9 +154,9 @@ JOINTS: tuple[JointDefinition, ...] = (
         paired=True,
         order="ZXY",
         angles=(
-            AngleName("knee_flexion", -1, -1, "flexion"),
-            AngleName("knee_adduction", 1, -1, "adduction (varus)"),
-            AngleName("knee_rotation", 1, -1, "internal"),
+            AngleName("knee_flexion", -1, -1, "flexion", ("extension", "flexion")),
+            AngleName("knee_adduction", 1, -1, "adduction (varus)", ("valgus", "varus")),
+            AngleName("knee_rotation", 1, -1, "internal", ("external", "internal")),
         ),
     ),
     JointDefinition(
@@ -142,9 +166,13 @@ JOINTS: tuple[JointDefinition, ...] = (
         paired=True,
         order="ZXY",
         angles=(
-            AngleName("ankle_dorsiflexion", 1, 1, "dorsiflexion"),
-            AngleName("ankle_inversion", 1, -1, "inversion: sole to the middle"),
-            AngleName("ankle_rotation", 1, -1, "internal"),
+            AngleName(
+                "ankle_dorsiflexion", 1, 1, "dorsiflexion", ("plantarflexion", "dorsiflexion")
+            ),
+            AngleName(
+                "ankle_inversion", 1, -1, "inversion: sole to the middle", ("eversion", "inversion")
+            ),
+            AngleName("ankle_rotation", 1, -1, "internal", ("external", "internal")),
         ),
     ),
     JointDefinition(
@@ -153,7 +181,11 @@ JOINTS: tuple[JointDefinition, ...] = (
         distal="toes",
         paired=True,
         order="ZXY",
-        angles=(AngleName("toe_extension", 1, 1, "extension (toes up)"), None, None),
+        angles=(
+            AngleName("toe_extension", 1, 1, "extension (toes up)", ("flexion", "extension")),
+            None,
+            None,
+        ),
     ),
     JointDefinition(
         joint="shoulder",
@@ -162,9 +194,15 @@ JOINTS: tuple[JointDefinition, ...] = (
         paired=True,
         order="YXY",
         angles=(
-            AngleName("shoulder_plane", 1, -1, "plane of elevation: 0° abduction, 90° flexion"),
-            AngleName("shoulder_elevation", -1, 1, "elevation, 0° to 180°"),
-            AngleName("shoulder_rotation", 1, -1, "internal"),
+            AngleName(
+                "shoulder_plane",
+                1,
+                -1,
+                "plane of elevation: 0° abduction, 90° flexion",
+                ("behind", "in front"),
+            ),
+            AngleName("shoulder_elevation", -1, 1, "elevation, 0° to 180°", ("down", "up")),
+            AngleName("shoulder_rotation", 1, -1, "internal", ("external", "internal")),
         ),
     ),
     JointDefinition(
@@ -174,8 +212,8 @@ JOINTS: tuple[JointDefinition, ...] = (
         paired=True,
         order="ZXY",
         angles=(
-            AngleName("shoulder_flexion", 1, 1, "flexion"),
-            AngleName("shoulder_adduction", 1, -1, "adduction"),
+            AngleName("shoulder_flexion", 1, 1, "flexion", ("extension", "flexion")),
+            AngleName("shoulder_adduction", 1, -1, "adduction", ("abduction", "adduction")),
             None,
         ),
     ),
@@ -186,9 +224,21 @@ JOINTS: tuple[JointDefinition, ...] = (
         paired=True,
         order="ZXY",
         angles=(
-            AngleName("elbow_flexion", 1, 1, "flexion"),
-            AngleName("elbow_adduction", 1, -1, "forearm towards the body (carrying angle < 0)"),
-            AngleName("forearm_pronation", 1, -1, "pronation; 0° with the thumb forward"),
+            AngleName("elbow_flexion", 1, 1, "flexion", ("extension", "flexion")),
+            AngleName(
+                "elbow_adduction",
+                1,
+                -1,
+                "forearm towards the body (carrying angle < 0)",
+                ("outwards", "inwards"),
+            ),
+            AngleName(
+                "forearm_pronation",
+                1,
+                -1,
+                "pronation; 0° with the thumb forward",
+                ("supination", "pronation"),
+            ),
         ),
     ),
     JointDefinition(
@@ -198,13 +248,18 @@ JOINTS: tuple[JointDefinition, ...] = (
         paired=True,
         order="XZY",
         angles=(
-            AngleName("wrist_flexion", 1, -1, "flexion (palm)"),
-            AngleName("wrist_deviation", -1, -1, "ulnar deviation"),
+            AngleName("wrist_flexion", 1, -1, "flexion (palm)", ("extension", "flexion")),
+            AngleName("wrist_deviation", -1, -1, "ulnar deviation", ("radial", "ulnar")),
             None,
         ),
     ),
 )
 
+
+ANGLE_ENDS = {
+    angle.name: angle.ends for joint in JOINTS for angle in joint.angles if angle is not None
+}
+"""Name of an angle without its side → what lies below and above zero."""
 
 ANGLE_NAMES = frozenset(
     f"{angle.name}{side}"

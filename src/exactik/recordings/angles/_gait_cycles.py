@@ -24,6 +24,7 @@ MAX_GUESSED_SHARE = 0.1  # of a stride's frames: as long as a foot takes to swin
 MIN_BELT_SPEED = 0.15  # [m/s] of a standing foot backwards from which there is a treadmill
 MIN_STEP_PHASE = 0.2  # of the stride between strikes of both feet; limping has 0.35, walking 0.5
 FLAT_FOOT = 0.25, 0.6  # share of the stance in which a foot is flat and shows the belt's speed
+GRAVITY = 9.81  # [m/s²]
 HEADINGS = ("pelvis_rotation", "thorax_rotation")  # angles from an axis of the laboratory
 PARAMETER_UNITS = {
     "stride_time": "s",
@@ -106,11 +107,13 @@ class GaitCycles:
         cycles: in the order of time; none if it is no gait, or too short for a stride.
         events: that they are made of.
         belt_speed: of a treadmill [m/s]; 0 overground.
+        leg_length: from hip to ankle [m]; NaN without strides.
     """
 
     cycles: tuple[GaitCycle, ...]
     events: GaitEvents
     belt_speed: float
+    leg_length: float = float("nan")
 
     def __len__(self) -> int:
         """Number of strides."""
@@ -122,6 +125,19 @@ class GaitCycles:
         if len(self.cycles) > 0:
             return ""
         return self.events.text or "No stride is whole: steps are seen, but no two of one foot."
+
+    @property
+    def is_running(self) -> bool:
+        """Whether each foot is in the air for longer than it stands, so that both are at times."""
+        return len(self.cycles) > 0 and float(np.mean([c.stance_share for c in self.cycles])) < 0.5
+
+    @property
+    def dimensionless_speed(self) -> float:
+        """Mean speed over √(g L), L the leg; NaN without strides."""
+        if len(self.cycles) == 0:
+            return float("nan")
+        speed = np.mean([cycle.stride_length / cycle.stride_time for cycle in self.cycles])
+        return float(speed / np.sqrt(GRAVITY * self.leg_length))
 
     def of(self, side: str) -> list[GaitCycle]:
         """Return the strides of a side."""
@@ -208,6 +224,7 @@ def find_gait_cycles(
         cycles=tuple(sorted(cycles, key=lambda cycle: cycle.first)),
         events=events,
         belt_speed=belt_speed,
+        leg_length=walker.leg_length,
     )
 
 

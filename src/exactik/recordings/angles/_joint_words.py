@@ -7,7 +7,7 @@ the joint angles: it is the angle that changes most with it, from the rest pose.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -64,6 +64,17 @@ class JointWords:
             named = dof in angles and bone not in collarbones
             joint = self.joints.get(bone, bone)
             self.dofs[dof] = name_angle_for_people(angles[dof]) if named else f"{joint} {axis}"
+
+    def name_parts(self, bones: Collection[str]) -> dict[str, str]:
+        """Return bones → the limb that each belongs to if all of it is among them, else the bone.
+
+        A head, both arms, the left shin.
+        """
+        broken = {limb for bone, limb in self.limbs.items() if bone not in bones}
+        return {
+            bone: self.bones[bone] if self.limbs[bone] in broken else self.limbs[bone]
+            for bone in bones
+        }
 
 
 def name_angle_for_people(angle: str) -> str:

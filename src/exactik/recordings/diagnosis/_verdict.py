@@ -33,7 +33,6 @@ Grade = Literal["good", "care", "reject"]
 GRADE_WORDS = {"good": "Good", "care": "Usable with care", "reject": "Do not use"}
 EXIT_CODES = {"good": 0, "care": 1, "reject": 3}
 """With which `exactik solve` ends; 2 is for what cannot be read."""
-MAX_NAMED_REASONS = 2  # in a sentence
 SEVERITIES = ("reject", "care", "look", "good")  # the gravest first
 
 
@@ -90,9 +89,8 @@ class _Naming:
     """Gives findings the words for the joints, limbs and dofs that they name."""
 
     def __init__(self, track: Track):
-        words = JointWords(track.skeleton)
+        words = self._all = JointWords(track.skeleton)
         self._words: dict[str, dict[str, str]] = {
-            "bones-held": words.bones,
             "bones-solved": words.bones,
             "closure-gap": words.bones,
             "doubt": words.joints,
@@ -107,7 +105,15 @@ class _Naming:
     def apply(self, found: Finding) -> Finding:
         """Return a finding with its words among its details."""
         words = self._words.get(found.kind)
-        return found if words is None else replace(found, details={**found.details, "words": words})
+        if found.kind == "bones-held":
+            words = self._all.name_parts(found.names)
+        if words is None:
+            return found
+        details = found.details
+        names = {*found.names, *details.get("open", ()), details.get("mirrored")}
+        names |= {bone for bone, _, _ in details.get("doubtful", ())}
+        mentioned = {name: word for name, word in words.items() if name in names}
+        return replace(found, details={**details, "words": mentioned})
 
 
 def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -181,12 +187,11 @@ class RecordingVerdict:
 
     @property
     def short(self) -> str:
-        """The grade with its gravest reasons, without a full stop."""
+        """The grade with its gravest reason, without a full stop."""
         if len(self.reasons) == 0:
             return self.words
-        causes = [describe_reason(reason) for reason in self.reasons[:MAX_NAMED_REASONS]]
-        more = len(self.reasons) - len(causes)
-        return f"{self.words}: {'; '.join(causes)}" + (f"; and {more} more" if more > 0 else "")
+        more = f"; and {len(self.reasons) - 1} more" if len(self.reasons) > 1 else ""
+        return f"{self.words}: {describe_reason(self.reasons[0])}{more}"
 
     @property
     def asides(self) -> list[str]:

@@ -78,7 +78,7 @@ from exactik.recordings.tracking._problem import (
     match_markers,
 )
 from exactik.recordings.tracking._result import Track
-from exactik.recordings.tracking._track import count_threads, track, track_many
+from exactik.recordings.tracking._track import count_threads, keep_speeds, track, track_many
 from exactik.recordings.tracking.preparation import (
     close_step,
     count_bones_between,
@@ -153,6 +153,7 @@ __all__ = [
     "follow_frames",
     "improve_poor_segments",
     "join_problems",
+    "keep_speeds",
     "make_other_poses",
     "make_postures",
     "make_prior",

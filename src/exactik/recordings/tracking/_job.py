@@ -16,7 +16,7 @@ from exactik._options import option
 from exactik.errors import ModelError, UsageError
 from exactik.model import Skeleton
 from exactik.model.motion import Markers, Segment, cut_into_segments
-from exactik.problem import DofOptions
+from exactik.problem import DofOptions, SpeedOptions
 from exactik.recordings.tracking._frame_solver import TrackingRun, choose_tracking_gpu
 from exactik.recordings.tracking._options import DEFAULT_OPTIONS, TrackingOptions
 from exactik.recordings.tracking._problem import (
@@ -27,6 +27,7 @@ from exactik.recordings.tracking._problem import (
 from exactik.recordings.tracking.preparation import PreparedMarkers, prepare_markers
 from exactik.recordings.tracking.smoothing import require_smooth
 from exactik.solvers import Auto, CompiledMethod, Method, require_count, resolve_method
+from exactik.solvers.control import find_speeds
 
 Progress = Callable[[int, int], object]
 PROGRESS_SHARES = {"first pass": 0.15, "branches": 0.7, "smoothing": 0.15}
@@ -35,7 +36,7 @@ LOOP_SHARE = 0.8  # likewise, of a figure with closed loops
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlainTrackOptions(DofOptions):
+class PlainTrackOptions(SpeedOptions, DofOptions):
     """What can be asked of any recording, in words and numbers: `TrackOptions` has the rest."""
 
     robust: str | None = option(
@@ -224,6 +225,10 @@ def begin_tracking(
         raise UsageError(f"sigma is {sigma!r}; it must be a length > 0 [m]")
     if settings.references is not None and smooth is not None:
         raise UsageError("references hold frame by frame; they need smooth=None")
+    if settings.max_speed is not None:
+        find_speeds(skeleton, settings.max_speed)
+        if len(skeleton.loops) > 0:
+            raise UsageError("max_speed cannot be kept beside closed loops yet; leave out one")
     loss = None if settings.robust == "auto" else settings.robust
     problem = make_tracking_problem(
         skeleton,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,7 @@ from exactik.recordings.tracking._result import Track
 from exactik.recordings.tracking.preparation import repair_outliers
 from exactik.recordings.tracking.smoothing import smooth_path
 from exactik.solvers import ENDED_WORDS, count_iterations, require_count
+from exactik.solvers.control import Speeds, limit_speeds
 from exactik.typing import Array, BoolArray
 
 
@@ -213,14 +215,10 @@ def finish_tracking(job: TrackingJob, path: FrameSolutions) -> Track:
         fitted = (information.sum(axis=0) > 0.0) & ~problem.frame_problem.locked
         errors_that_count = errors[:, problem.counts]
         sigma = estimate_noise(errors_that_count, int(fitted.sum()))
-    outcomes, q = path.outcomes, path.q
-    is_looped = len(job.skeleton.loops) > 0
-    if is_looped:
-        q = close_loops(problem, settings, q, run.threads, meter.make_reporter("loops"))
-        unwrap_path(problem, q)
-    motion = Motion(job.skeleton, q, markers.rate, markers.first_frame, markers.up_axis)
-    del path, q  # an hour of poses, of which the motion has a copy
-    if smoothing is not None or is_looped:
+    outcomes = path.outcomes
+    motion, changed_at_end = _make_motion(job, path.q)
+    del path  # an hour of poses, of which the motion has a copy
+    if smoothing is not None or changed_at_end:
         del errors, cost
         errors, cost = _measure_errors(prepared.recorded, motion.q)
     meter.finish()
@@ -248,6 +246,7 @@ def finish_tracking(job: TrackingJob, path: FrameSolutions) -> Track:
             "starts": settings.starts,
             "posture": settings.posture,
             "robust": settings.robust,
+            "max_speed": _to_plain(settings.max_speed),
         },
         options=options,
         problem=prepared.recorded,
@@ -256,6 +255,27 @@ def finish_tracking(job: TrackingJob, path: FrameSolutions) -> Track:
         smoothing=smoothing,
         frame_q=frame_q,
     )
+
+
+def _make_motion(job: TrackingJob, q: Array) -> tuple[Motion, bool]:
+    """Return the motion of a path with closed loops and within speeds; whether it had neither."""
+    skeleton, markers, settings = job.skeleton, job.markers, job.settings
+    is_looped, is_bounded = len(skeleton.loops) > 0, settings.max_speed is not None
+    if is_looped:
+        problem, report_frames = job.run.problem, job.meter.make_reporter("loops")
+        q = close_loops(problem, settings, q, job.run.threads, report_frames)
+        unwrap_path(problem, q)
+    motion = Motion(skeleton, q, markers.rate, markers.first_frame, markers.up_axis)
+    if settings.max_speed is not None:
+        motion = keep_speeds(motion, settings.max_speed)
+    return motion, is_looped or is_bounded
+
+
+def _to_plain(speeds: Speeds | None) -> Any:
+    """Return speeds as JSON can hold them."""
+    if isinstance(speeds, Mapping):
+        return dict(speeds)
+    return speeds if speeds is None or isinstance(speeds, str) else np.asarray(speeds).tolist()
 
 
 def _repair_outliers(job: TrackingJob, path: FrameSolutions) -> tuple[TrackingJob, FrameSolutions]:
@@ -267,6 +287,11 @@ def _repair_outliers(job: TrackingJob, path: FrameSolutions) -> tuple[TrackingJo
         return job, path
     prepared, path = repaired
     return replace(job, run=replace(job.run, problem=prepared.problem), prepared=prepared), path
+
+
+def keep_speeds(motion: Motion, max_speed: Speeds) -> Motion:
+    """Return the motion nearest to one whose dofs keep their speeds; see `SpeedOptions`."""
+    return replace(motion, q=limit_speeds(motion.skeleton, motion.q, motion.rate, max_speed)[0])
 
 
 def count_threads(threads: int | None) -> int:

@@ -105,6 +105,7 @@ class ValueAxis(NamedTuple):
 
     bottom: float  # value at the lower edge
     top: float  # value at the upper edge
+    marks: tuple[float, ...] = ()  # round values with numbers beside the plot
 
     @classmethod
     def around(cls, least: float, most: float) -> ValueAxis:
@@ -112,9 +113,33 @@ class ValueAxis(NamedTuple):
         step = round_axis_end((most - least) / RANGE_STEPS)
         return cls(float(step * np.floor(least / step)), float(step * np.ceil(most / step)))
 
+    @classmethod
+    def with_marks(cls, least: float, most: float, min_span: float) -> ValueAxis:
+        """Return an axis with round numbers around a range, zero among them if it holds zero."""
+        marks = find_round_ticks(least, most, min_span)
+        return cls(marks[0], marks[-1], tuple(marks))
+
     def place(self, values: Array) -> Array:
         """Return where values are [% of the height, from above]."""
         return 100.0 * (self.top - values) / (self.top - self.bottom)
+
+    def draw_marks(self, count: float) -> tuple[str, str]:
+        """Return the numbers beside a plot, and their lines across it as SVG, zero's stronger.
+
+        Args:
+            count: width of the plot.
+        """
+        numbers, lines = [], []
+        step = self.marks[1] - self.marks[0] if len(self.marks) > 1 else 1.0
+        digits = max(0, int(np.ceil(-np.log10(step) - 1e-9)))
+        for mark in self.marks:
+            place = f"{float(self.place(np.array(mark))):.2f}"
+            is_zero = abs(mark) < 1e-6 * step
+            number = f"{0.0 if is_zero else mark:.{digits}f}".replace("-", "−")
+            numbers.append(f'<span class="tick" style="top:{place}%">{number}</span>')
+            kind = "grid zero" if is_zero else "grid"
+            lines.append(f'<path class="{kind}" d="M0,{place}H{count:g}"/>')
+        return "".join(numbers), "".join(lines)
 
     def draw_ticks(self, shares: Iterable[float], write: Callable[[float], str]) -> str:
         """Return numbers beside a plot, at shares of its height from below."""

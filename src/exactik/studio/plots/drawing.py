@@ -151,6 +151,13 @@ def draw_bands(bands: Sequence[Band], x: Array, axis: ValueAxis) -> str:
     )
 
 
+def render_ends(ends: tuple[str, str]) -> str:
+    """Return what lies below and above zero, to be shown inside a plot; "" of an angle without."""
+    if ends == ("", ""):
+        return ""
+    return f'<em class="end">{escape(ends[1])}</em><em class="end low">{escape(ends[0])}</em>'
+
+
 def render_title(text: str, key: str = "") -> str:
     """Return the title of a plot, with its key, which is HTML."""
     return f'<h3>{escape(text)}<span class="keys">{key}</span></h3>'

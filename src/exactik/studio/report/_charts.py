@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from exactik.recordings.angles import ANGLE_ENDS
 from exactik.studio.plots.axes import Bins, ValueAxis
-from exactik.studio.plots.drawing import Band, draw_axis_row, draw_bands, draw_row, wrap_plot
+from exactik.studio.plots.drawing import (
+    Band,
+    draw_axis_row,
+    draw_bands,
+    draw_row,
+    render_ends,
+    wrap_plot,
+)
 from exactik.studio.report._curves import AngleCurves
 
 if TYPE_CHECKING:
@@ -33,6 +41,7 @@ class AngleChart(NamedTuple):
     columns: tuple[int, ...]  # of `AngleCurves`
     short: tuple[str, ...]  # what tells them apart: sides, or names of dofs without the bone
     group: str  # "clinical" or "coordinates"
+    ends: tuple[str, str] = ("", "")  # what lies below and above zero, in words
     is_placing: bool = False  # whether it only places the whole figure
     is_open: bool = False  # whether the markers determine none of it
 
@@ -65,6 +74,7 @@ def _make_clinical_charts(track: Track, curves: AngleCurves) -> list[AngleChart]
                     SIDE_WORDS.get(name[-1], "") if len(names) > 1 else "" for name in names
                 ),
                 group=CLINICAL,
+                ends=ANGLE_ENDS[names[0][:-2] if names[0].endswith(("_r", "_l")) else names[0]],
                 is_placing=names[0] in ("pelvis_rotation", "thorax_rotation"),
                 is_open=bool((curves.compute_usual_sd(columns) > open_sd).all()),
             )
@@ -126,7 +136,8 @@ def encode_charts(charts: list[AngleChart], curves: AngleCurves) -> dict[str, An
                 "name": chart.name,
                 "unit": chart.unit,
                 "group": chart.group,
-                "range": _choose_axis(chart, curves),
+                "marks": _choose_axis(chart, curves).marks,
+                "ends": chart.ends,
                 "dofs": [
                     {"name": short, **curves.encode(k)}
                     for short, k in zip(chart.short, chart.columns, strict=True)
@@ -178,7 +189,8 @@ def _choose_axis(chart: AngleChart, curves: AngleCurves) -> ValueAxis:
     # Bands of moments without markers are as wide as all angles; they run out of the chart.
     bottom = max(float(np.percentile(low - wide, 2.0)), least - 0.3 * room)
     top = min(float(np.percentile(high + wide, 98.0)), most + 0.3 * room)
-    return ValueAxis.around(min(bottom, least) - 0.03 * room, max(top, most) + 0.03 * room)
+    low_end, high_end = min(bottom, least) - 0.03 * room, max(top, most) + 0.03 * room
+    return ValueAxis.with_marks(low_end, high_end, 0.0)
 
 
 def _draw_chart(chart: AngleChart, curves: AngleCurves, times: str) -> str:
@@ -192,11 +204,11 @@ def _draw_chart(chart: AngleChart, curves: AngleCurves, times: str) -> str:
         edges = np.clip([low - wide, high + wide], axis.bottom - beyond, axis.top + beyond)
         bands.append(Band(f"c{n % 6}", (low + high) / 2, *edges))
     drawn = draw_bands(bands, curves.bins.middles[bins.edges], axis)
-    digits = 0 if chart.unit == "°" and axis.top - axis.bottom >= 8.0 else 2
-    ticks = axis.draw_ticks((1.0, 0.5, 0.0), lambda value: f"{value:.{digits}f}")
+    ticks, lines = axis.draw_marks(count)
     key = "".join(
         f'<i class="c{n % 6}">{escape(name)}</i>' for n, name in enumerate(chart.short) if name
     )
     title = f"<h4>{escape(chart.name)} <small>{chart.unit}</small><span>{key}</span></h4>"
-    row = draw_row(ticks, wrap_plot(count, 100, drawn, chart.name), "", 120, "curve")
+    plot = wrap_plot(count, 100, lines + drawn, chart.name) + render_ends(chart.ends)
+    row = draw_row(ticks, plot, "", 120, "curve")
     return f'<figure class="joint">{title}{row}{times}</figure>'

@@ -16,16 +16,20 @@ if TYPE_CHECKING:
 
 Facts = Mapping[str, Any]
 
-UNFOLDED_ROWS = 12  # of a table; the others fold out
+UNFOLDED_ROWS = 5  # of a table; the others fold out
 MAX_ROWS = 1000  # of a table, with those that fold out
 
 
 def render_attention(track: Track, find_frame: FrameFinder) -> str:
     """Return the stretches that need a look, worst first, and how many spikes there were."""
     spikes = count_spikes(track)
-    note = f"<p>{spikes} samples stood out as spikes and had no say.</p>" if spikes > 0 else ""
+    note = (
+        f'<p class="note">{spikes} samples stood out as spikes and had no say.</p>'
+        if spikes > 0
+        else ""
+    )
     if len(track.attention) == 0:
-        text = "Nothing: no gaps to fill, no marker far off for long, every frame solved to rest."
+        text = "Nothing needs a look: no long gaps, no marker far off for long, no jumps."
         return note or f"<p>{text}</p>"
     rows = [_render_row(track, found, find_frame) for found in track.attention]
     return render_table(("Frames", "Time", "What", "Why"), rows, "stretches") + note
@@ -38,9 +42,15 @@ def _render_row(track: Track, found: Finding, find_frame: FrameFinder) -> str:
         render_stretch_link(facts, find_frame),
         format_times(facts),
         f'<span class="badge {escape(found.kind)}">{escape(STRETCHES[found.kind].label)}</span>',
-        escape(found.text),
+        f"{escape(found.text)}.{_render_raw_names(found)}",
     )
     return "".join(f"<td>{cell}</td>" for cell in cells)
+
+
+def _render_raw_names(found: Finding) -> str:
+    """Return what the figure calls the joints that a finding names otherwise, in grey."""
+    words = found.details.get("words")
+    return "" if words is None else f' <small class="raw">{escape(", ".join(found.names))}</small>'
 
 
 def render_table(heads: Sequence[str], rows: Sequence[str], kind: str = "") -> str:
@@ -75,7 +85,7 @@ def render_stretch_link(stretch: Facts, find_frame: Callable[[int, int], int]) -
 def render_frame_link(text: str, first: int, last: int, frame: int) -> str:
     """Return a link that shows a frame in the playback and a stretch in the curves."""
     return (
-        f'<a href="#time" data-first="{first}" data-last="{last}" data-frame="{frame}">'
+        f'<a href="#player" data-first="{first}" data-last="{last}" data-frame="{frame}">'
         f"{escape(text)}</a>"
     )
 

@@ -1,4 +1,4 @@
-"""The head of a report: what it is about, the verdict in a line and its reasons, large numbers."""
+"""The head of a report: what it is about, the verdict in a line and its reasons."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from html import escape
 from typing import Any
 
 from exactik._text import count_noun, file_name
+from exactik.recordings.diagnosis import GRADE_WORDS
 from exactik.studio.report._findings import render_frame_link
 from exactik.studio.report._headline import (
-    describe_limits,
     format_millimetres,
     format_share,
 )
@@ -17,21 +17,24 @@ from exactik.studio.report._headline import (
 Facts = Mapping[str, Any]
 
 
-def render_header(summary: Facts) -> str:
-    """Return title, verdict and tiles."""
+def render_header(summary: Facts, about: str) -> str:
+    """Return title and verdict.
+
+    Args:
+        about: what was recorded, "walking, 4 strides".
+    """
     source = file_name(summary["source"])
-    about = [
-        f"figure {summary['skeleton']}, {summary['dofs']} dofs",
+    facts = [
+        about,
         count_noun(len(summary["markers"]["used"]), "marker"),
+        f"{summary['duration_s']:.4g} s at {summary['rate_hz']:g} Hz",
+        f"figure {summary['skeleton']}",
     ]
-    about += [f"{summary['duration_s']:.4g} s at {summary['rate_hz']:g} Hz"]
-    return assemble_header(
-        source or summary["skeleton"], about, _render_verdict(summary), _list_numbers(summary)
-    )
+    return assemble_header(source or summary["skeleton"], facts, _render_verdict(summary))
 
 
 def assemble_header(
-    title: str, about: Sequence[str], verdict: str, numbers: Sequence[tuple[str, str]]
+    title: str, about: Sequence[str], verdict: str, numbers: Sequence[tuple[str, str]] = ()
 ) -> str:
     """Return the head of a page.
 
@@ -41,32 +44,34 @@ def assemble_header(
         verdict: HTML.
         numbers: the most important ones, and what they are.
     """
-    tiles = "".join(
-        f'<div class="tile"><b>{escape(number)}</b><span>{escape(what)}</span></div>'
-        for number, what in numbers
-    )
     return (
-        '<header><div class="masthead"><p class="kicker">exactik report</p>'
+        '<div class="masthead"><p class="kicker">exactik report</p>'
         '<div class="tools" hidden><button type="button" data-do="print">print</button>'
         '<button type="button" data-do="theme">dark or light</button></div></div>'
         f"<h1>{escape(title)}</h1>"
         f'<p class="about">{escape(" · ".join(about))}</p>{verdict}'
-        f'<div class="tiles">{tiles}</div></header>'
+        f"{render_tiles(numbers)}"
     )
 
 
+def render_tiles(numbers: Sequence[tuple[str, str]]) -> str:
+    """Return numbers, large, and what they are."""
+    tiles = "".join(
+        f'<div class="tile"><b>{escape(number)}</b><span>{escape(what)}</span></div>'
+        for number, what in numbers
+    )
+    return f'<div class="tiles">{tiles}</div>' if tiles else ""
+
+
 def _render_verdict(summary: Facts) -> str:
-    """Return the grade, large, how well it fits, and every reason in a line of its own."""
-    words = summary["verdict_text"].partition(":")[0].partition(".")[0]
+    """Return the grade, large, how well it fits, the reasons, and what was not measured."""
     rows = [
         f'<li class="{escape(reason["severity"])}">{escape(_format_reason(reason))}</li>'
         for reason in summary["reasons"]
     ]
-    rows += [
-        f'<li class="aside">{escape(text)}</li>'
-        for text in (*summary["asides"], *describe_limits(summary))
-    ]
-    return assemble_verdict(summary["verdict"], words, _render_fit(summary), rows)
+    words = GRADE_WORDS[summary["verdict"]]
+    aside = escape(" ".join(summary["asides"]))
+    return assemble_verdict(summary["verdict"], words, _render_fit(summary), rows, aside)
 
 
 def _format_reason(reason: Facts) -> str:
@@ -75,9 +80,20 @@ def _format_reason(reason: Facts) -> str:
     return f"{text}. What helps: {remedy}" if remedy != "" else text
 
 
-def assemble_verdict(grade: str, words: str, headline: str, rows: Sequence[str]) -> str:
-    """Return a verdict: its grade and what that means, why (HTML), and items of a list (HTML)."""
+def assemble_verdict(
+    grade: str, words: str, headline: str, rows: Sequence[str], aside: str = ""
+) -> str:
+    """Return a verdict.
+
+    Args:
+        grade: class of its colour.
+        words: what that means.
+        headline: why, HTML.
+        rows: items of a list, HTML.
+        aside: what else is to be known, in grey, HTML.
+    """
     listed = f"<ul>{''.join(rows)}</ul>" if len(rows) > 0 else ""
+    listed += f'<p class="aside">{aside}</p>' if aside else ""
     return (
         f'<div class="verdict {escape(grade)}"><b>{escape(words)}</b>'
         f'<p class="headline">{headline}</p>{listed}</div>'
@@ -103,15 +119,14 @@ def capitalise(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _list_numbers(summary: Facts) -> list[tuple[str, str]]:
-    """Return the most important numbers."""
-    error, segments = summary["error"], len(summary["attention"])
-    speed = summary["frames_per_second"]
+def list_numbers(summary: Facts) -> list[tuple[str, str]]:
+    """Return how it was solved, in numbers."""
+    error, speed = summary["error"], summary["frames_per_second"]
     return [
         (format_millimetres(error["mean_mm"]), "mean marker error"),
         (format_millimetres(error["p95_mm"]), "95 % are within"),
-        (str(segments), "stretch needs a look" if segments == 1 else "stretches need a look"),
         (format_share(summary["missing_share"]), "samples missing"),
+        (str(summary["dofs"]), "joint coordinates"),
         _limits_tile(summary),
         ("unknown" if speed is None else f"{speed:.0f}", "frames solved a second"),
     ]
@@ -121,4 +136,4 @@ def _limits_tile(summary: Facts) -> tuple[str, str]:
     kind, touched = summary["settings"]["limits"], len(summary["limits"])
     if kind != "hard":
         return kind, "limits"
-    return str(touched), "dof touches a limit" if touched == 1 else "dofs touch a limit"
+    return str(touched), "reach the end of their range"

@@ -13,8 +13,9 @@ from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from exactik._text import drop_folders, file_name, make_writable
+from exactik._text import count_noun, drop_folders, file_name, make_writable
 from exactik.io import open_atomic
+from exactik.recordings.angles import find_normal_gait
 from exactik.studio.player.data import encode_scene
 from exactik.studio.player.page import (
     CONTENT_SECURITY_POLICY,
@@ -34,14 +35,25 @@ from exactik.studio.report._charts import (
 )
 from exactik.studio.report._curves import make_angle_curves
 from exactik.studio.report._findings import render_attention
-from exactik.studio.report._gait import render_gait
-from exactik.studio.report._header import render_header
+from exactik.studio.report._gait import render_gait, render_other_panels
+from exactik.studio.report._header import list_numbers, render_header, render_tiles
 from exactik.studio.report._headline import format_millimetres, format_share
 from exactik.studio.report._playback import FrameFinder, compose_track_scene
+from exactik.studio.report._range import is_of_upper_body, render_ranges
 from exactik.studio.report._reading import render_reading
-from exactik.studio.report._series import encode_bytes, encode_series, make_heat_map
+from exactik.studio.report._series import (
+    HeatMap,
+    encode_bytes,
+    encode_series,
+    make_heat_map,
+)
 from exactik.studio.report._summary import summary_of
-from exactik.studio.report._timeline import render_timeline
+from exactik.studio.report._timeline import (
+    render_errors,
+    render_iterations,
+    render_quality,
+    render_quality_map,
+)
 
 if TYPE_CHECKING:
     from exactik.recordings.tracking import Track
@@ -94,40 +106,69 @@ def render_report(track: Track, command: str = "", summary: Facts | None = None)
         "player": encode_scene(scene),
     }
     sections = [
-        render_section("attention", "Needs attention", render_attention(track, find_frame)),
-        render_section("time", "Over time", render_timeline(track, summary, heat)),
-        *_render_angles(track, curves, charts, chosen),
-        render_section(
-            "markers",
-            "Error of each marker",
-            _render_marker_bars(summary["error_per_marker"]),
-            "Mean (bar), 95 % (pale bar) and largest distance from its place on the figure, mm.",
-        ),
-        *_render_reading(summary),
-        render_section("repeat", "How it was made", _render_settings(track, summary)),
+        render_section("angles", "Angles", *_render_angles(track, curves, charts, chosen)),
+        render_section("quality", "Quality", render_quality(track, summary), FRAMES_NOTE),
+        render_section("markers", "Markers", _render_markers(track, summary, heat)),
+        render_section("solved", "How it was solved", _render_solving(track, summary)),
     ]
-    header = render_header(summary)
+    header = _render_first_screen(track, summary, curves, charts, find_frame)
     return render_page(f"{summary['skeleton']}: exactik report", header, scene, sections, data)
+
+
+def _render_first_screen(
+    track: Track,
+    summary: Facts,
+    curves: AngleCurves,
+    charts: list[AngleChart],
+    find_frame: FrameFinder,
+) -> str:
+    """Return the verdict, what was recorded as its readers look at it, and one list of findings.
+
+    Walking and running have the angles of the stride, arms alone how far each joint moves, all
+    else an overview of what moved most.
+    """
+    cycles = track.gait()
+    if curves.angles is not None and len(cycles) > 0:
+        way = "running" if cycles.is_running else "walking"
+        about = f"{way}, {count_noun(len(cycles), 'stride')}"
+        normal = find_normal_gait(cycles, track.skeleton)
+        name, title = "gait", way.capitalize()
+        inside = render_gait(cycles, curves, charts, normal)
+    elif is_of_upper_body(charts):
+        about, name, title = "arms and trunk", "range", "Range of motion"
+        inside = render_ranges(track, curves, charts)
+    else:
+        about, name, title = "a movement", "range", "What moved most"
+        inside = render_ranges(track, curves, charts)
+    links = "".join(f'<a href="#{key}">{words}</a>' for key, words in SECTIONS.items())
+    return (
+        f'{render_header(summary, about)}<nav class="sections">{links}</nav>'
+        f"{render_section(name, title, inside + render_quality_map(track))}"
+        f"{render_section('attention', 'Findings', render_attention(track, find_frame))}"
+    )
+
+
+SECTIONS = {
+    "angles": "Angles",
+    "quality": "Quality",
+    "markers": "Markers",
+    "solved": "How it was solved",
+}
+FRAMES_NOTE = "Frames are counted as the recording counts them."
 
 
 def _render_angles(
     track: Track, curves: AngleCurves, charts: list[AngleChart], chosen: list[int]
-) -> list[str]:
-    """Return gait, if it is one; joint angles over time; coordinates of joints, folded."""
-    sections, rate = [], track.markers.rate
-    cycles = track.gait()
-    if curves.angles is not None and len(cycles) > 0:
-        sections.append(render_section("gait", "Gait", render_gait(cycles, curves, charts)))
+) -> tuple[str, str]:
+    """Return joint angles over time, coordinates of joints, folded; and a note."""
+    rate, cycles = track.markers.rate, track.gait()
     is_folded = curves.angles is not None  # then a script draws them, to keep the file small
     coordinates = render_charts(
         charts, curves, chosen, rate, COORDINATES, with_drawings=not is_folded
     )
-    note = (
-        "Bands hold 90 % (± 1.645 standard deviations, from the noise of the markers); "
-        "curves are pale where nothing is known."
-    )
+    note = "Bands hold 90 % (± 1.645 standard deviations); curves are pale where nothing is known."
     if not is_folded:
-        return [render_section("angles", "Coordinates of the joints", coordinates, note)]
+        return coordinates, note
     inside = render_charts(charts, curves, chosen, rate, CLINICAL)
     unknown = [chart.name for chart in charts if chart.is_open]
     if len(unknown) > 0:
@@ -135,18 +176,36 @@ def _render_angles(
         inside += f'<p class="note">The markers do not determine: {names}.</p>'
     if len(cycles) == 0:
         inside += f'<p class="note">No gait: {escape(cycles.text)}</p>'
+    else:
+        others = render_other_panels(cycles, curves, charts)
+        inside += f"<details><summary>Other angles over the stride</summary>{others}</details>"
     inside += (
         f"<details><summary>Coordinates of the joints (rx, ry, rz)</summary>{coordinates}</details>"
     )
-    return [*sections, render_section("angles", "Joint angles", inside, note)]
+    return inside, note
 
 
-def _render_reading(summary: Facts) -> list[str]:
-    reading = summary["reading"]
-    if reading is None:
-        return []
-    rate = f"{summary['rate_hz']:g} Hz, {summary['frames']} frames, {summary['duration_s']:.4g} s"
-    return [render_section("reading", "How the file was read", render_reading(reading, rate))]
+def _render_markers(track: Track, summary: Facts, heat: HeatMap) -> str:
+    """Return how far markers are off, over time and each; and what each was taken for."""
+    about = "Mean (bar), 95 % (pale bar) and largest distance from its place on the figure, mm."
+    reading = ""
+    if summary["reading"] is not None:
+        rate = f"{summary['rate_hz']:g} Hz, {summary['frames']} frames, "
+        rate += f"{summary['duration_s']:.4g} s"
+        reading = f'<div id="reading">{render_reading(summary["reading"], rate)}</div>'
+    return (
+        f"{render_errors(track, summary, heat)}<h3>Error of each marker</h3>"
+        f'<p class="note">{escape(about)}</p>{_render_marker_bars(summary["error_per_marker"])}'
+        f"{reading}"
+    )
+
+
+def _render_solving(track: Track, summary: Facts) -> str:
+    """Return figures of the solve, what repeats it, and all settings."""
+    return (
+        f"{render_tiles(list_numbers(summary))}{render_iterations(track, summary)}"
+        f"{_render_settings(track, summary)}"
+    )
 
 
 def render_page(
@@ -154,7 +213,7 @@ def render_page(
 ) -> str:
     """Return a report as one file: its words, what its script needs, and the player."""
     body = (
-        f'{header}<aside class="playback"><div class="player" id="player">'
+        f'<header>{header}</header><aside class="playback"><div class="player" id="player">'
         f'{render_still(scene)}</div></aside><div class="content">{"".join(sections)}</div>'
     )
     return make_writable(

@@ -101,7 +101,7 @@
   }
 
   function drawJoint(svg) {
-    const n = Number(svg.dataset.joint), [bottom, top] = D.angles.joints[n].range;
+    const n = Number(svg.dataset.joint), marks = D.angles.joints[n].marks, [bottom, top] = [marks[0], marks[marks.length - 1]];
     const height = (v) => Math.max(-50, Math.min(150, (100 * (top - v)) / (top - bottom))).toFixed(2);
     const unknown = new Map(); // columns of which nothing is known: their edges and of how many curves
     joint(n).forEach((d, k) => {
@@ -134,8 +134,8 @@
         below.push(`${x},${height(l - wide)}`);
       });
       close();
-      svg.children[2 * k].setAttribute("d", bands.join(""));
-      svg.children[2 * k + 1].setAttribute("d", `M${line.join("L")}h.5`);
+      svg.querySelectorAll(".band")[k].setAttribute("d", bands.join(""));
+      svg.querySelectorAll(".line")[k].setAttribute("d", `M${line.join("L")}h.5`);
     });
     const guess = [...unknown.values()].filter((u) => u.curves === joint(n).length);
     svg.lastElementChild.setAttribute("d", guess.map((u) => `M${u.a},0H${u.b}V100H${u.a}Z`).join(""));
@@ -309,9 +309,11 @@
     if (t < view[0] || t >= view[1]) zoom(t, t + view[1] - view[0]);
     drawCursor();
   }
-  // On narrow screens it floats over the page once a reader has sent it somewhere.
+  // On narrow screens it floats over the page once a reader has sent it somewhere and most of its
+  // picture is out of view.
   function float() {
-    const box = aside.getBoundingClientRect(), away = box.bottom < 0 || box.top > innerHeight;
+    const box = aside.getBoundingClientRect();
+    const seen = Math.min(box.bottom, innerHeight) - Math.max(box.top, 0), away = seen < 0.6 * Math.min(box.height, innerHeight);
     const floats = away && matchMedia("(max-width: 1119px)").matches;
     aside.style.minHeight = floats ? `${aside.offsetHeight}px` : ""; // so that the page stays in its place
     dock.classList.toggle("floating", floats);
@@ -329,7 +331,8 @@
     dock.append(close, host);
     host.querySelector(".view").after(facts);
     follow(now);
-    new IntersectionObserver(([entry]) => { if (entry.isIntersecting) float(); }).observe(aside);
+    const back = () => { if (dock.classList.contains("floating")) float(); };
+    new IntersectionObserver(back, { threshold: [0, 0.3, 0.6, 0.9] }).observe(aside);
     document.documentElement.dataset.player = "ready";
     player.redraw();
   }).catch((error) => {
@@ -384,22 +387,27 @@
   }
 
   function chart(n) {
-    const { name, unit, dofs, range: [bottom, top] } = D.angles.joints[n];
+    const { name, unit, dofs, marks, ends } = D.angles.joints[n], bottom = marks[0], span = marks[marks.length - 1] - bottom;
     const figure = make("figure", "joint"), title = make("h4", "", `${name} `), key = make("span");
     title.append(make("small", "", unit), key);
     dofs.forEach((d, k) => key.append(make("i", `c${k % 6}`, d.name)));
     const row = make("div", "row curve"), left = make("div", "side left"), pane = make("div", "pane");
     row.style.height = "120px";
-    const digits = unit === "°" && top - bottom >= 8 ? 0 : 2;
-    for (const at of [0, 50, 100]) {
-      const tick = make("span", "tick", (bottom + (top - bottom) * (1 - at / 100)).toFixed(digits));
-      tick.style.top = `${at}%`;
-      left.append(tick);
-    }
     const space = document.querySelector("svg.plot").namespaceURI, svg = document.createElementNS(space, "svg");
     const settings = { class: "plot", role: "img", "aria-label": name,
       viewBox: `0 0 ${T} 100`, preserveAspectRatio: "none", "data-joint": n };
     for (const [key, setting] of Object.entries(settings)) svg.setAttribute(key, setting);
+    const digits = Math.max(0, Math.ceil(-Math.log10(marks[1] - bottom) - 1e-9));
+    for (const mark of marks) {
+      const at = 100 - (100 * (mark - bottom)) / span, isZero = Math.abs(mark) < 1e-6 * span;
+      const tick = make("span", "tick", (isZero ? 0 : mark).toFixed(digits).replace("-", "−"));
+      tick.style.top = `${at}%`;
+      left.append(tick);
+      const line = document.createElementNS(space, "path");
+      line.setAttribute("class", isZero ? "grid zero" : "grid");
+      line.setAttribute("d", `M0,${at}H${T}`);
+      svg.append(line);
+    }
     dofs.forEach((d, k) => {
       for (const kind of ["band", "line"]) {
         const path = document.createElementNS(space, "path");
@@ -411,6 +419,7 @@
     guess.setAttribute("class", "guess");
     svg.append(guess);
     pane.append(svg);
+    if (ends[1]) pane.append(make("em", "end", ends[1]), make("em", "end low", ends[0]));
     row.append(left, pane);
     const time = make("div", "row time"), axis = make("div", "pane");
     axis.append(make("div", "axis"));

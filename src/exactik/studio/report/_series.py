@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 Bytes = NDArray[np.uint8]
 
 MAX_HEAT_BYTES = 1_500_000  # bytes of the heat map at most
+STATUS_WORDS = {
+    "converged": "solved",
+    "at-limits": "solved, a joint at the end of its range",
+    "not-converged": "not settled",
+    "no-markers": "hardly any markers",
+    "gap": "filled gap",
+}
+"""Of `Track.status`, as the page says it."""
 NO_NUMBER = 65535  # stands for no number
 
 
@@ -65,7 +73,10 @@ def encode_series(track: Track) -> dict[str, Any]:
         "most": encode_16_bit(1e3 * most),
         "missing": _encode_8_bit(find_missing(track).sum(axis=1)),
         "iterations": _encode_8_bit(track.iterations),
-        "status": {**_encode_8_bit(np.searchsorted(words, track.status)), "words": words},
+        "status": {
+            **_encode_8_bit(np.searchsorted(words, track.status)),
+            "words": [STATUS_WORDS.get(word, word) for word in words],
+        },
     }
 
 

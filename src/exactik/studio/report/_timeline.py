@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from exactik._text import count_noun
 from exactik.model.motion import find_segments
+from exactik.recordings.angles import JointWords
 from exactik.recordings.diagnosis import STRETCHES
 from exactik.recordings.tracking import GRAVITY
 from exactik.studio.plots.axes import Bins, ValueAxis, round_axis_end
@@ -41,62 +42,102 @@ MAX_LANES = 24  # markers or dofs that get a lane of their own
 HEAT_COLUMNS = 1800  # of pictures over time: more than a page has pixels
 HEAT_ROW_PX = 15  # height of a marker in the heat map
 MIN_HEAT_PX = 120  # height of the heat map, whose scale needs room, of few markers
+MAP_ROW_PX = 11.0  # height of a joint in the map of the first screen
+MAIN_JOINTS = ("hip", "knee", "ankle", "shoulder", "elbow", "wrist")  # that have a row in it
 MAX_HEAT_PX = 900  # height of the heat map
 
 
-def render_timeline(track: Track, summary: Facts, heat: HeatMap) -> str:
-    """Return all plots that share the axis of time."""
+def render_quality(track: Track, summary: Facts) -> str:
+    """Return what needs a look, what every joint is worth, and limits, over time."""
     count = len(track)
-    mean, most = (1e3 * values for values in track.frame_errors)
-    missing = find_missing(track)
-    parts = [
-        render_zoom_tools(),
-        '<div class="plots">',
-        draw_axis_row(count, track.markers.rate),
-    ]
+    parts = []
     lanes = _make_attention_lanes(summary)
     if len(lanes) > 0:
         parts += [
             render_title("What needs a look"),
             draw_lanes_row(lanes, count, "stretches to look at"),
         ]
-    parts += _render_quality(track)
+    moving = np.unique(track.skeleton.dof_bones)
+    rank = np.argsort(GRAVITY)[track.joint_quality[:, moving]]
+    names = [track.skeleton.bone_names[k] for k in moving]
+    parts += [render_title("Quality of each joint and frame", render_quality_key())]
+    parts += [_draw_quality(rank, names), *_render_limits(track, summary)]
+    return _frame_plots(parts, track)
+
+
+def render_quality_map(track: Track) -> str:
+    """Return what the joints are worth over time, as a small picture: the large ones with markers.
+
+    Of a body trunk, neck and head are a row each; toes, fingers and collarbones have none.
+    """
+    skeleton, held = track.skeleton, set(track.verdict.held)
+    words, rows = JointWords(skeleton), dict[str, list[int]]()
+    is_of_body = any(joint.endswith(MAIN_JOINTS) for joint in words.joints.values())
+    for k in np.unique(skeleton.dof_bones):
+        name = skeleton.bone_names[k]
+        joint, limb = words.joints[name], words.limbs[name]
+        row = limb if limb in ("trunk", "head") and joint != "pelvis" else joint
+        if name not in held and (row in ("pelvis", limb) or row.endswith(MAIN_JOINTS)):
+            rows.setdefault(row, []).append(k)
+        elif name not in held and not is_of_body:
+            rows.setdefault(joint, []).append(k)
+    rank = np.argsort(GRAVITY)[track.joint_quality]
+    worst = [rank[:, columns].max(axis=1) for columns in rows.values()]
+    if len(worst) == 0:
+        return ""
+    picture = _draw_quality(np.stack(worst, axis=1), list(rows), line=MAP_ROW_PX)
+    title = render_title("What each joint is worth over time", render_quality_key())
+    return f'<div class="plots map">{title}{picture}</div>'
+
+
+def render_errors(track: Track, summary: Facts, heat: HeatMap) -> str:
+    """Return how far markers are off and when they are missing, over time."""
+    mean, most = (1e3 * values for values in track.frame_errors)
     if np.isfinite(most).any():
-        parts += _render_errors(track, summary, heat, mean, most)
+        parts = _render_errors(track, summary, heat, mean, most)
     else:
-        parts += [render_title("Error per frame"), "<p>No marker is seen in any frame.</p>"]
-    parts += _render_gaps(summary, missing)
-    parts += _render_limits(track, summary)
+        parts = [render_title("Error per frame"), "<p>No marker is seen in any frame.</p>"]
+    return _frame_plots([*parts, *_render_gaps(summary, find_missing(track))], track)
+
+
+def render_iterations(track: Track, summary: Facts) -> str:
+    """Return the iterations of each frame, over time."""
     top = round_axis_end(float(track.iterations.max(initial=1)))
     stats = summary["iterations"]
     about = f"median {stats['median']:g}, 95 % up to {stats['p95']:g}, at most {stats['max']:g}"
-    parts += [render_title("Iterations of the last solve of each frame", escape(about))]
     values = track.iterations.astype(float)
-    parts += [
-        draw_area_row([("iterations", values, "area")], top, "", "iterations of each frame", 70)
+    parts = [
+        render_title("Iterations of the last solve of each frame", escape(about)),
+        draw_area_row([("iterations", values, "area")], top, "", "iterations of each frame", 70),
     ]
-    parts += [draw_axis_row(count, track.markers.rate), "</div>"]
-    note = "Frames are counted as the recording counts them."
-    return "".join(parts) + f'<p class="note">{note}</p>'
+    return _frame_plots(parts, track, tools=False)
 
 
-def _render_quality(track: Track) -> list[str]:
-    """Return what every joint is worth over time, as a picture: the worst of each column."""
-    moving = np.unique(track.skeleton.dof_bones)
-    names = [track.skeleton.bone_names[k] for k in moving]
-    bins = Bins.of(len(track), HEAT_COLUMNS)
-    rank = np.argsort(GRAVITY)[track.joint_quality[:, moving]]
-    level = 1 + np.maximum.reduceat(rank, bins.edges, axis=0).T
-    colours = [(0, 0, 0), *(QUALITY_COLOURS[quality] for quality in GRAVITY)]
-    palette = np.array(colours, dtype=np.uint8)
-    key = "".join(
+def _frame_plots(parts: Sequence[str], track: Track, *, tools: bool = True) -> str:
+    """Return plots above the axis of time that they share."""
+    buttons = render_zoom_tools() if tools else ""
+    axis = draw_axis_row(len(track), track.markers.rate)
+    return f'{buttons}<div class="plots">{"".join(parts)}{axis}</div>'
+
+
+def render_quality_key() -> str:
+    """Return which colour is which quality."""
+    return "".join(
         f'<i class="k" style="--own:rgb{QUALITY_COLOURS[quality]}">{quality.name.lower()}</i>'
         for quality in GRAVITY
     )
-    about = "what each joint is worth over time"
+
+
+def _draw_quality(rank: NDArray[np.int64], names: Sequence[str], line: float | None = None) -> str:
+    """Return a picture of ranks in `GRAVITY`, (T, rows): the worst of each column."""
+    bins = Bins.of(len(rank), HEAT_COLUMNS)
+    level = 1 + np.maximum.reduceat(rank, bins.edges, axis=0).T
+    colours = [(0, 0, 0), *(QUALITY_COLOURS[quality] for quality in GRAVITY)]
     picture = np.ascontiguousarray(level.astype(np.uint8))
-    row = _draw_picture(picture, palette, names, bins.frames, about)
-    return [render_title("Quality of each joint and frame", key), row]
+    about = "what each joint is worth over time"
+    return _draw_picture(
+        picture, np.array(colours, dtype=np.uint8), names, bins.frames, about, line=line
+    )
 
 
 def _render_errors(
@@ -168,7 +209,7 @@ def _render_limits(track: Track, summary: Facts) -> list[str]:
         text = f"<p>Limits were {summary['settings']['limits']}.</p>"
         return [render_title("Limits touched"), text]
     if len(summary["limits"]) == 0:
-        return [render_title("Limits touched"), "<p>No dof touches a limit.</p>"]
+        return [render_title("Limits touched"), "<p>No joint reaches the end of its range.</p>"]
     lanes, names = [], track.skeleton.dof_names
     for limit in summary["limits"][:MAX_LANES]:
         ends = [
@@ -178,7 +219,7 @@ def _render_limits(track: Track, summary: Facts) -> list[str]:
         ]
         runs = find_segments(track.at_limits[:, names.index(limit["dof"])])
         hint = f"{limit['dof']}: at {' and '.join(ends)}"
-        lanes.append(Lane(limit["dof"], format_share(limit["share"]), runs, "limit", hint))
+        lanes.append(Lane(limit["words"], format_share(limit["share"]), runs, "limit", hint))
     return draw_touches(lanes, len(summary["limits"]), len(track))
 
 
@@ -220,11 +261,13 @@ def _draw_picture(
     about: str,
     right: str = "",
     extra: str = "",
+    line: float | None = None,
 ) -> str:
-    """Return a picture with a row for each name and columns over the frames."""
+    """Return a picture with a row for each name, `line` px high, and columns over the frames."""
     data = base64.b64encode(encode_png(level, palette)).decode("ascii")
     count = max(len(names), 1)
-    line = max(4.0, MIN_HEAT_PX / count, min(float(HEAT_ROW_PX), MAX_HEAT_PX / count))
+    if line is None:
+        line = max(4.0, MIN_HEAT_PX / count, min(float(HEAT_ROW_PX), MAX_HEAT_PX / count))
     label_step = int(np.ceil(11.0 / line))  # names closer than 11 px would overlap
     labels = "".join(
         f'<span class="name small" style="height:{line * label_step:g}px;line-height:'

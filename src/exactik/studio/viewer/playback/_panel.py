@@ -11,6 +11,7 @@ import numpy as np
 from exactik._text import join_names
 from exactik.errors import ExactikError
 from exactik.io.formats import BVH, GLB, NPZ
+from exactik.recordings.angles import JointWords
 from exactik.studio.viewer.page.camera import WindowSize
 from exactik.studio.viewer.page.channel import PageChannel
 from exactik.studio.viewer.page.scene import FigureScene, add_look_widget
@@ -54,6 +55,7 @@ class PlayPanel:
     def __init__(self, viewer: MotionViewer):
         """Add the widgets."""
         self.viewer, self.data, self.bookmark = viewer, viewer.data, -1
+        self.words = JointWords(self.data.skeleton) if self.data.has_figure else None
         gui = viewer.server.gui
         gui.set_panel_label(self.data.title)
         if self.data.verdict != "":
@@ -129,11 +131,12 @@ class PlayPanel:
         if playback.track is not None:
             lines.append(f"Status: {playback.track.status[frame]}")
         dofs = [] if scene.limits is None else scene.limits.named(playback.skeleton)
-        if len(dofs) > 0:
-            lines.append(f"At a limit: {join_names(dofs, 3, last=', ')}")
-        if scene.deviation is not None:
-            joints = describe_least_certain(playback.skeleton, scene.deviation)
-            lines.append(f"Least certain: {joints}")
+        if len(dofs) > 0 and self.words is not None:
+            named = list(dict.fromkeys(self.words.dofs[dof] for dof in dofs))
+            lines.append(f"At a limit: {escape_markdown(join_names(named, 3, last=', '))}")
+        if scene.deviation is not None and self.words is not None:
+            joints = describe_least_certain(list(self.words.joints.values()), scene.deviation)
+            lines.append(f"Least certain: {escape_markdown(joints)}")
         return "  \n".join(lines)
 
     def _describe_seen(self, frame: int) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,14 +35,17 @@ def colour_uncertainty(deviation: Array) -> NDArray[np.uint8]:
     return error_colours(share)
 
 
-def describe_least_certain(skeleton: Skeleton, deviation: Array, count: int = 3) -> str:
-    """Return the bones with the largest standard deviations in words: "head ±2.1°, …".
+def describe_least_certain(names: Sequence[str], deviation: Array, count: int = 3) -> str:
+    """Return the joints with the largest standard deviations in words: "head ±2.1°, …".
 
     Joints of which the markers tell nothing, as of fingers without any, or of the twist of balls
     that a file without limits makes of all joints, are named after those of which they do.
+
+    Args:
+        names: of the joints, in the order of the bones.
+        deviation: of each [rad], (n_bones,).
     """
     order = [int(k) for k in np.argsort(-deviation, kind="stable") if deviation[k] > 0.0]
-    names = skeleton.bone_names
     told = [
         f"{names[k]} ±{np.degrees(deviation[k]):.1f}°" for k in order if deviation[k] <= UNKNOWN_SD
     ]

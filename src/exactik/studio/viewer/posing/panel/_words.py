@@ -38,12 +38,14 @@ class PoseWords:
 
         For example "left ankle dorsiflexion: at its limit (−30°)".
         """
-        words = {self.joints.dofs[dof]: dof for dof in reversed(list(dofs))}  # the first of each
+        words = {self._name_dof(dof): dof for dof in reversed(list(dofs))}  # the first of each
         values = self._measure_angles(q) if len(words) > 0 else {}
-        texts = [
-            f"{word}: at its limit ({values.get(word) or self._format(dof, q)})"
-            for word, dof in list(reversed(words.items()))[:MAX_NAMED]
-        ]
+        texts = []
+        for word, dof in list(reversed(words.items()))[:MAX_NAMED]:
+            # An angle of several joints, as of the spine, says nothing about the limit of one.
+            shared = list(self.joints.dofs.values()).count(word) > 1
+            value = "" if shared else f" ({values.get(word) or self._format(dof, q)})"
+            texts.append(f"{word}: at its limit{value}")
         more = len(words) - MAX_NAMED
         return ", ".join(texts) + (f" and {more} more" if more > 0 else "")
 
@@ -88,6 +90,12 @@ class PoseWords:
                 return f"{text}: {one} against {against}."
         limits = self.describe_limits(result.pushed_limits, result.q)
         return f"{text}. {limits[:1].upper()}{limits[1:]}." if limits else f"{text}."
+
+    def _name_dof(self, dof: str) -> str:
+        """Return what a dof moves; its joint alone where that angle has no name."""
+        bone, _, axis = dof.rpartition(".")
+        joint, word = self.joints.joints.get(bone, bone), self.joints.dofs[dof]
+        return joint if word == f"{joint} {axis}" else word
 
     def _measure_angles(self, q: Array) -> dict[str, str]:
         """Return joint angles in a pose by what they are called; none of what is no body."""
