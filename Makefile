@@ -31,9 +31,10 @@ test: $(STAMP) library ## run the quick tests (ARGS="-k hessian" to choose)
 test-all: $(STAMP) library ## run all tests but those that are slow, or need a browser or a GPU
 	@$(PYTEST) -m "not slow and not browser" $(ARGS)
 
-test-processors: $(STAMP) ## run the quick tests as other processors do, with their BLAS and their instructions
+test-processors: $(STAMP) library ## run the quick tests as other processors do, with their BLAS and their instructions
+	@$(BIN)/python -m exactik.compile.aot x86-64-v2
 	@for processor in OPENBLAS_CORETYPE=Haswell OPENBLAS_CORETYPE=SkylakeX OPENBLAS_CORETYPE=Zen \
-			NUMBA_CPU_NAME=x86-64-v2 NUMBA_CPU_NAME=x86-64-v3; do \
+			EXACTIK_COMPILED=x86-64-v2; do \
 		echo "$$processor:"; \
 		env $$processor $(MAKE) --no-print-directory test || exit 1; \
 	done
@@ -96,19 +97,19 @@ clean: ## remove build outputs and caches, but not .venv
 	rm -rf build dist site .pytest_cache .ruff_cache .hypothesis
 	find src papers tests tools benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
-# Bytecode is made when a module is first imported: most never are.
-PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 
 # The package alone; everything else is added to the same .venv. What builds it is installed there as
-# well, so that pip makes no environment for that, with a second Numba.
+# well, so that pip makes no environment for that, with a second Numba; and bytecode is made of what is
+# imported, not of all.
 $(DEMO): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "exactik needs Python 3.11 or newer, and '$(PYTHON)' is not: try make PYTHON=python3.12" >&2; \
 		exit 1; }
 	@echo "Setting up .venv ..."
 	@$(PYTHON) -m venv .venv
-	@$(PIP) editables 'hatchling>=1.27'
-	@$(PIP) --no-build-isolation -e '.[jit]'
+	@$(PIP) --no-compile editables 'hatchling>=1.27'
+	@$(PIP) --no-compile --no-build-isolation -e '.[jit]'
 	@touch $@
 
 $(STAMP): $(DEMO) papers/pyproject.toml

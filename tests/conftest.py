@@ -27,10 +27,15 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 class _NothingIsCompiled(logging.Handler):
     """An error where the package calls a kernel of its own that the library does not have.
 
-    Tests may call kernels themselves, and goals of their own are compiled.
+    Tests may call kernels themselves, and goals of their own are compiled; so are sweeps of what
+    the quick tests leave out.
     """
 
+    quick = True  # whether the test that runs now is a quick one
+
     def emit(self, record: logging.LogRecord) -> None:
+        if not self.quick:
+            return
         frame = sys._getframe(1)
         while frame.f_globals["__name__"] in ("logging", "exactik.compile._jit"):
             assert frame.f_back is not None
@@ -50,7 +55,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip tests marked `gpu` where there is no CUDA device."""
+    """Skip tests marked `gpu` where there is no CUDA device; look whether a test is quick."""
+    markers = {marker.name for marker in item.iter_markers()}
+    _NothingIsCompiled.quick = markers.isdisjoint({"full", "slow", "gpu", "browser"})
     if item.get_closest_marker("gpu") is not None:
         cuda = pytest.importorskip("numba.cuda")
         if not cuda.is_available():

@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PYTHONS = ("3.11", "3.12", "3.13")
 IN_SDIST = ("README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "Makefile", "mkdocs.yml")
 LIBRARIES = "exactik/compile/lib/"  # which only wheels have
+PRINT_LIBRARIES = "from exactik.compile import list_libraries; print(*list_libraries(), sep='\\n')"
 
 # Runs ahead of the example: a checkout that shadows the wheel would prove nothing.
 GUARD = """\
@@ -97,10 +98,19 @@ def check_metadata(wheel: Path, version: str) -> str:
 
 
 def check_contents(wheel: Path, sdist: Path) -> str:
-    """Check that both hold what is tracked and nothing else; return the facts in words."""
+    """Check that both hold what is tracked and nothing else; return the facts in words.
+
+    A library of kernels is to be, byte for byte, the one of the checkout, if that has one.
+    """
     tracked = run("git", "ls-files", cwd=ROOT).splitlines()
+    fresh = run(sys.executable, "-c", PRINT_LIBRARIES, cwd=ROOT).splitlines()
     with zipfile.ZipFile(wheel) as archive:
         packed = {n for n in archive.namelist() if ".dist-info/" not in n}
+        libraries = {n: archive.read(n) for n in packed if n.startswith(LIBRARIES)}
+    for name, content in libraries.items():
+        here = ROOT / "src" / name
+        if str(here) in fresh and here.read_bytes() != content:
+            sys.exit(f"{wheel.name}: {here.name}, made in another folder, has other bytes")
     sources = {n.removeprefix("src/") for n in tracked if n.startswith("src/exactik/")}
     packed = {n for n in packed if not n.startswith(LIBRARIES)}
     if packed != sources:

@@ -8,8 +8,12 @@ import inspect
 import json
 from pathlib import Path
 
+import numpy as np
+import pytest
+
 import exactik
-from exactik.compile import Kernel
+from exactik.compile import Kernel, load_library
+from exactik.kernels.linear.active_set import clip_to_limits
 
 SOURCE = Path(exactik.__file__).parent
 COMPILED = ("kernels", "spatial", "compile")  # folders whose functions call each other as code
@@ -69,3 +73,11 @@ def test_the_search_sees_functions_and_modules_of_kernels(tmp_path: Path):
         "exactik.kernels.goals.pairs:write_in_world",
         "exactik.kernels.tree.integrate:integrate",
     }
+
+
+def test_a_quick_test_fails_where_the_package_compiles():
+    if load_library() is None:
+        pytest.skip("no library of kernels for this processor: `make library` makes it")
+    package = {"__name__": "exactik.caller", "clip": clip_to_limits, "q": np.zeros(1, np.float32)}
+    with pytest.raises(AssertionError, match=r"exactik.caller: .*clip_to_limits"):
+        exec("clip(q, q, q, q)", package)
