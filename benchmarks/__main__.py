@@ -18,6 +18,7 @@ from benchmarks import (
     playing,
     posing,
     robots,
+    servo,
     tracking,
 )
 from benchmarks.support.report import Report, describe_machine
@@ -27,6 +28,7 @@ SECTIONS = {
     "robots": robots.run,
     "opensim": opensim.run,
     "pairs": pairs.run,
+    "servo": servo.run,
     "calls": calls.run,
     "noisy-markers": noisy_markers.run,
     "tracking": tracking.run,

@@ -162,6 +162,12 @@ def test_import_loads_no_optional_package_and_compiles_nothing():
     assert report["functions"] > 100
 
 
+def test_scipy_is_imported_where_it_is_needed():
+    """Parts of it take half a second, and most commands go without."""
+    at_once = re.compile(r"^(from|import) scipy", re.M)
+    assert [f for f in SOURCE.rglob("*.py") if at_once.search(f.read_text("utf-8"))] == []
+
+
 def test_the_facade_lists_what_it_loads_when_asked():
     assert {"Keyframes", "PosingSession", "view"} <= set(dir(exactik))
     with pytest.raises(AttributeError, match="'exactik' has no attribute 'veiw'"):

@@ -8,10 +8,10 @@ tests of a module run once without a fault, in this process, so that the kernels
 is known to pass; then each fault runs them in a forked child that imports the layers from tracking
 on anew, until the first test fails. Kernels are not touched: they would compile again.
 
-The area `--area retargeting` is run in the same way. The third, `--area solver`, is the compiled
-descent, certificates and verdicts of poses. There
-kernels run in the interpreter, functions are given their faulty code without importing anything
-anew, nothing is sampled, and numbers inside functions are faults, too.
+The area `--area retargeting` is run in the same way. `--area solver`, the compiled descent,
+certificates and verdicts of poses, and `--area pairs`, goals between bodies, loops and servos, give
+functions their faulty code without importing anything anew; nothing is sampled, and numbers inside
+functions are faults, too. In the first of these kernels run in the interpreter.
 
 What was caught is kept in build/mutants.json and not run again as long as the module is the same;
 survivors are. --write puts the tables into build/mutants-AREA.md. Survivors need a reason in
@@ -96,7 +96,7 @@ def forget_upper_layers(area: Area) -> None:
     for name, module in list(sys.modules.items()):
         package, _, rest = name.partition(".")
         layer = rest.partition(".")[0]
-        upper = package == "exactik" and not area.interpreted and layer in ("", *area.above)
+        upper = package == "exactik" and not area.in_place and layer in ("", *area.above)
         if upper or (getattr(module, "__file__", None) or "").startswith(beside):
             del sys.modules[name]
 
@@ -140,7 +140,7 @@ class Child:
             resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit) + 5))
             code = 1
             try:
-                if area.interpreted:
+                if area.in_place:
                     put_into_functions(fault)
                 else:
                     sys.meta_path.insert(0, FaultyFinder(fault))

@@ -24,8 +24,9 @@ class Area:
         packages: or modules, "solvers._verdict".
         above: layers that are imported anew for every fault: those that may hold what a faulty
             module made.
-        interpreted: whether kernels run in the interpreter, so that none compiles again and faults
-            are put into functions as they are; nothing is imported anew then but tests.
+        interpreted: whether kernels run in the interpreter, so that none compiles again.
+        in_place: whether faults are put into functions as they are; nothing is imported anew then
+            but tests.
         literals: whether numbers inside functions are faults, too.
         comparisons: of each module at most; all other faults are tried.
     """
@@ -33,6 +34,7 @@ class Area:
     packages: tuple[str, ...]
     above: tuple[str, ...]
     interpreted: bool
+    in_place: bool
     literals: bool
     comparisons: int
 
@@ -42,6 +44,7 @@ AREAS = {
         packages=("recordings.tracking", "recordings.calibration", "recordings.diagnosis"),
         above=("recordings", "retargeting", "archive", "studio", "lab", "cli"),
         interpreted=False,
+        in_place=False,
         literals=False,
         comparisons=8,
     ),
@@ -49,6 +52,7 @@ AREAS = {
         packages=("retargeting",),
         above=("retargeting", "archive", "studio", "lab", "cli"),
         interpreted=False,
+        in_place=False,
         literals=False,
         comparisons=2,
     ),
@@ -64,6 +68,26 @@ AREAS = {
         ),
         above=(),
         interpreted=True,
+        in_place=True,
+        literals=True,
+        comparisons=10**6,
+    ),
+    "pairs": Area(
+        packages=(
+            "goals._relative",
+            "goals._pairs",
+            "goals._places",
+            "goals._balance",
+            "goals._collisions",
+            "model._loop",
+            "io.robots._mjcf_loops",
+            "io.opensim._loops",
+            "solvers.loops",
+            "solvers.control",
+        ),
+        above=(),
+        interpreted=False,
+        in_place=True,
         literals=True,
         comparisons=10**6,
     ),

@@ -116,12 +116,12 @@ def test_names_that_cannot_be_true(somebody: Subject):
     markers = somebody.markers.chosen(some)
     swapped = markers.renamed({"RKNE": "LELB", "LELB": "RKNE"})
     mapping = propose_mapping(ik.human(), swapped, geometry=False)
-    assert {m.recorded for m in mapping if m.code == "unclear"} == {"RKNE", "LELB"}
+    assert {m.recorded for m in mapping if m.code == "misnamed"} == {"RKNE", "LELB"}
     assert "too far from other markers" in mapping["RKNE"].reason
     places = markers.positions.copy()
     places[:, markers.names.index("LFRM")] += (2.0, 0.0, 0.0)
     away = ik.Markers(places, markers.names, markers.rate)
-    assert propose_mapping(ik.human(), away, geometry=False)["LFRM"].code == "unclear"
+    assert propose_mapping(ik.human(), away, geometry=False)["LFRM"].code == "misnamed"
     assert propose_mapping(ik.human(), away, {"LFRM": "LFRM"}, geometry=False)["LFRM"].bone
 
 
@@ -138,7 +138,7 @@ def shift_along_forearm(subject: Subject, metres: float) -> str:
 def test_how_far_is_too_far(somebody: Subject):
     """What is a third of a metre beside the forearm may be a bar on it, half a metre is not."""
     assert shift_along_forearm(somebody, 0.33) == "same-name"
-    assert shift_along_forearm(somebody, 0.45) == "unclear"
+    assert shift_along_forearm(somebody, 0.45) == "misnamed"
 
 
 @pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])

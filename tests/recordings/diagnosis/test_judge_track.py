@@ -170,6 +170,7 @@ CASES: list[tuple[str, float, float, float | None]] = [
     ("backwards", 0.0, -0.9, None),
     ("redundancy", 0.2, -0.2, None),
     ("markers-used", 0.8, 0.5, 0.1),
+    ("misnamed", 1.0, 5.0, None),
     ("unpaired", 0.1, 0.3, None),
     ("marker-set", 24 / 40, 12 / 40, None),
     ("up-axis", 0.8, 0.3, None),

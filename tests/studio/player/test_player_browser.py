@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from exactik import Bone, Joint, Skeleton
 from exactik.model.motion import Markers, Motion
 from exactik.model.visuals import Material, Visual, Visuals, make_box
+from exactik.recordings.tracking import Quality
 from exactik.studio.player.page import render_player_page
 from exactik.studio.player.scene import compose_scene
 from tests.support.browser import chromium
@@ -70,6 +72,44 @@ def test_a_figure_fills_the_view_and_is_all_inside_it(
     page.wait_for_timeout(150)
     assert np.ptp(find_red(page)[1]) == pytest.approx(before, abs=0.01)
     page.close()
+
+
+def test_bones_are_coloured_by_quality_and_the_camera_stays_above_the_floor(browser: Any):
+    root = Bone("root", offset=(0.0, 0.0, 1.0), joint=Joint.free())
+    box = Visual(name="", bone="root", mesh=make_box((0.3, 0.3, 2.0)))
+    figure = Skeleton("box", [root], visuals=Visuals(rigid=(box,)))
+    scene = compose_scene(Motion(figure, np.tile(figure.neutral(), (3, 1)), 30.0))
+    worth = [[Quality.MEASURED], [Quality.DOUBTFUL], [Quality.OPEN]]
+    page = browser.new_page(viewport={"width": 800, "height": 600})
+    page.set_content(render_player_page(replace(scene, quality=np.array(worth, dtype=np.uint8))))
+    page.wait_for_function("window.player")
+    page.evaluate("player.seek(1)")
+    legend = page.get_by_text("doubtful")
+    assert not legend.is_visible() and count_red(page) == 0
+    page.get_by_label("Colours").select_option("quality")
+    assert legend.is_visible()
+    page.wait_for_timeout(200)
+    seen = count_red(page)
+    assert seen > 2000
+    page.evaluate("player.seek(0)")
+    page.wait_for_timeout(200)
+    assert count_red(page) == 0
+    page.evaluate("player.seek(1)")
+    page.locator("canvas").first.focus()
+    for _ in range(30):  # as low as it goes: three radians would be below the floor
+        page.keyboard.press("Shift+ArrowDown")
+    page.wait_for_timeout(200)
+    assert count_red(page) > 0.5 * seen  # still from the side, not its bottom alone
+    page.close()
+
+
+def count_red(page: Any) -> int:
+    """Number of reddish pixels in the view."""
+    from PIL import Image
+
+    shot = page.locator(".player .view").screenshot()
+    image = np.array(Image.open(io.BytesIO(shot)).convert("RGB")).astype(int)
+    return int((image[:, :, 0] > image[:, :, 1:].max(axis=2) + 60).sum())
 
 
 def test_markers_alone_have_names_that_do_not_cover_each_other_and_trails(browser: Any):

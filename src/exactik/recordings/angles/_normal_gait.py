@@ -24,7 +24,6 @@ from importlib import resources
 from typing import NamedTuple
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 
 from exactik.anatomy.marker_sets import find_landmarks
 from exactik.errors import UsageError
@@ -132,6 +131,8 @@ def measure_pelvis_slope(skeleton: Skeleton) -> float | None:
 @cache
 def _read_bands() -> Mapping[str, Mapping[str, NormalBand]]:
     """Return speed → angle → band."""
+    from scipy.interpolate import CubicSpline
+
     file = resources.files("exactik.recordings.angles").joinpath("normal_gait.csv")
     head, *lines = file.read_text("utf-8").splitlines()
     percent = np.array([float(cell) for cell in head.split(",")[3:]])

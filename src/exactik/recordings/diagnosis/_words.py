@@ -39,6 +39,7 @@ SENTENCES = {
     "open-dofs": "the markers do not tell {names!n}",
     "markers-used": "only {used} of {recorded} markers are used, without {names!n}",
     "markers-used, none": "no marker of the figure is ever seen",
+    "misnamed": "{names!n} are not where their names say: left out, perhaps exchanged",
     "unpaired": "{names!n} have no partner on the other side",
     "marker-set": "the marker set {marker_set} lacks {missing} of {size} ({names!n})",
     "up-axis": "the figure leans by {angle:.0f}° on average if {axis} is up",

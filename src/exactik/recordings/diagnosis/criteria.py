@@ -156,6 +156,8 @@ def measure_use(evidence: Evidence) -> Iterator[Finding]:
 def measure_names(evidence: Evidence) -> Iterator[Finding]:
     """It is sure which marker is which, and none is missing of a pair or a set."""
     context, used = evidence.context, len(evidence.names)
+    misnamed = tuple(use.name for use in context.uses if use.code == "misnamed")
+    yield measure("misnamed", float(len(misnamed)), misnamed)
     unpaired, paired = find_unpaired_markers(evidence.skeleton, evidence.names)
     if paired > 0:
         yield measure("unpaired", len(unpaired) / paired, tuple(unpaired))

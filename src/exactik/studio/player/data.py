@@ -23,6 +23,7 @@ from exactik.studio.player.surface import (
     place_part,
     simplify_part,
 )
+from exactik.studio.plots.colours import QUALITY_COLOURS
 from exactik.typing import Array
 
 MIN_STEP = (
@@ -85,6 +86,10 @@ def encode_scene(
         beyond = np.max([_measure_beyond(scene.pose, part) for part in parts], axis=0)
         data["figure"]["margin"] = round(float(beyond.max()), 4)
         data["figure"]["boxes"] = _measure_boxes(scene.pose, parts)
+        if scene.quality is not None:  # by bone: runs of the same are short when compressed
+            data["figure"]["quality"] = block.add(np.ascontiguousarray(scene.quality.T))
+            levels = sorted(QUALITY_COLOURS.items())
+            data["qualities"] = [[level.name.lower(), colour] for level, colour in levels]
         data["floor"] = _find_floor(low - beyond[0], high + beyond[1])
     data["ghosts"] = [_encode_ghost(ghost, block, low, step) for ghost in scene.ghosts]
     return {**data, "notes": notes, "block": block.encode()}

@@ -13,6 +13,7 @@ from exactik._text import file_name
 from exactik.errors import UsageError
 from exactik.model import Pose, Skeleton
 from exactik.model.motion import Markers, Motion, axes_matrix, cyclic_axes
+from exactik.recordings.tracking import QualityArray
 from exactik.studio.player.plates import ShownPlate, show_plates
 from exactik.typing import Array, BoolArray, IntArray
 
@@ -52,6 +53,7 @@ class PlayerScene:
     first: int = 0  # frame that is shown at first
     ghosts: tuple[Ghost, ...] = ()  # other figures, shown pale
     plates: tuple[ShownPlate, ...] = ()  # force plates
+    quality: QualityArray | None = None  # what the values of each bone are worth, (K, n_bones)
 
     def __post_init__(self) -> None:
         """Leave out measured places that no picture can hold."""
@@ -90,6 +92,18 @@ class PlayerScene:
     def index_of(self, frame: int) -> int:
         """Return which of `frames` is nearest to a frame."""
         return int(np.argmin(np.abs(self.frames - frame)))
+
+
+def carry_quality(skeleton: Skeleton, quality: QualityArray) -> QualityArray:
+    """Return what bones are worth, (…, n_bones), of what their joints are.
+
+    A bone without a joint of its own is worth what the bone is that carries it.
+    """
+    moving, carried = set(skeleton.dof_bones.tolist()), quality.copy()
+    for k, parent in enumerate(skeleton.parents.tolist()):
+        if parent >= 0 and k not in moving:
+            carried[..., k] = carried[..., parent]
+    return carried
 
 
 def pose_figure(skeleton: Skeleton, q: Array) -> Pose:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from exactik.model.motion import Markers
 from exactik.studio.player.page import NOTEBOOK_BYTES, lay_out_card, render_player_frame
-from exactik.studio.player.scene import MAX_MOTION_BYTES, PlayerScene, compose_scene
+from exactik.studio.player.scene import (
+    MAX_MOTION_BYTES,
+    PlayerScene,
+    carry_quality,
+    compose_scene,
+)
 from exactik.studio.report._headline import format_millimetres, format_share
 from exactik.studio.report._summary import (
     find_missing,
@@ -44,7 +50,7 @@ class FrameFinder:
 def compose_track_scene(track: Track, find_frame: FrameFinder, summary: Facts) -> PlayerScene:
     """Return the scene of a track: markers as they were solved, the worst frame first."""
     wanted = {find_frame(first, last) for first, last in _list_stretches(summary)}
-    return compose_scene(
+    scene = compose_scene(
         track.motion,
         markers=_used_markers(track),
         marker_points=track.marker_points,
@@ -53,6 +59,8 @@ def compose_track_scene(track: Track, find_frame: FrameFinder, summary: Facts) -
         others=_find_others(track),
         max_bytes=min(max(MAX_MOTION_BYTES, MOTION_BYTES_PER_FRAME * len(track)), MAX_LONG_BYTES),
     )
+    quality = carry_quality(track.skeleton, track.joint_quality[scene.frames])
+    return replace(scene, quality=quality)
 
 
 def render_track_card(track: Track) -> str:

@@ -29,6 +29,7 @@ UNUSED_WORDS = {
     "unnamed": "without a name",
     "unknown-name": "name unknown",
     "unclear": "not clear",
+    "misnamed": "not where its name says",
     "object": "on a thing, not on the body",
     "other-subject": "on another subject",
     "never-seen": "in no frame",

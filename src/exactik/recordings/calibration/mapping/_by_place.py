@@ -62,7 +62,7 @@ def leave_out_implausible(proposal: Proposal) -> None:
         match = matches[name]
         what = list_landmarks()[match.landmark].text if match.landmark != "" else match.bone
         reason = f"called as the {what}, but {1e3 * beyond:.0f} mm too far from other markers"
-        matches[name] = Match(name, reason=reason, code="unclear", landmark=match.landmark)
+        matches[name] = Match(name, reason=reason, code="misnamed", landmark=match.landmark)
 
 
 def settle_sides(proposal: Proposal) -> None:
@@ -97,7 +97,7 @@ def settle_unclear_names(proposal: Proposal) -> None:
         name: [c for c in unclear[name] if c.is_cluster or c.id not in taken]
         for name in proposal.markers.names
         if name in unclear
-        and (name not in matches or matches[name].code in ("landmark", "unclear"))
+        and (name not in matches or matches[name].code in ("landmark", "unclear", "misnamed"))
     }
     choices = {name: candidates for name, candidates in choices.items() if len(candidates) > 0}
     mapping = proposal.known_mapping(without=frozenset(choices))

@@ -34,6 +34,7 @@ UNUSED = {
     "unnamed": ("has no name", "have no name"),
     "unknown-name": ("has a name that means nothing here", "have names that mean nothing here"),
     "unclear": ("is not clear", "are not clear"),
+    "misnamed": ("is not where its name says", "are not where their names say"),
 }
 MAX_LISTED_NAMES = 6  # of markers in a sentence
 
@@ -56,7 +57,8 @@ class Match(NamedTuple):
     confidence: float = 0.0  # from 0 to 1
     # Why, for programs. Used: "by-hand", "same-name", "landmark" (the name means a place on the
     # skin), "joint-centre" (a place inside), "geometry" (by where it rests). Not used: "by-hand",
-    # "computed", "unknown-name", "unnamed", "unclear", "object", "other-subject", "never-seen"
+    # "computed", "unknown-name", "unnamed", "unclear", "misnamed", "object", "other-subject",
+    # "never-seen"
     code: str = ""
     kind: str = "skin"  # "skin" for a marker on it, "joint" for a point inside
     # How far it may be from its point, one standard deviation along each axis [m]; None: as

@@ -95,6 +95,8 @@ const exactikCamera = (() => {
     function look(k) {
       fit();
       const target = (follow ? followed[k] : middle).map((v, a) => v + pan[a]);
+      const lowest = (scene.floor - target[2]) / distance + 0.02; // the eye stays above the floor
+      elevation = Math.max(elevation, Math.asin(Math.max(-1, Math.min(lowest, 0.9))));
       const { back, right, up } = axes(), [wide, tall] = slopes();
       const eye = target.map((v, a) => v + distance * back[a]);
       const near = distance / 50, far = distance + 60 * radius;

@@ -91,7 +91,9 @@ const exactikScene = (() => {
         scene.matrices += part.bones.length;
         parts.push(decoded);
       }
-      return { ...f, poseAt, parts, present: f.present ? read(f.present) : null };
+      const quality = f.quality ? read(f.quality) : null;
+      return { ...f, poseAt, parts, present: f.present ? read(f.present) : null,
+        qualityAt: quality && ((k, b) => quality[b * K + k]) };
     }
     if (data.figure) scene.figure = await readFigure(data.figure);
     scene.ghosts = [];

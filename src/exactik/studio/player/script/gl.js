@@ -20,7 +20,8 @@ const exactikGl = (() => {
     vec3 n = vec3(folded, 1.0 - abs(folded.x) - abs(folded.y));
     if (n.z < 0.0) n.xy = (1.0 - abs(n.yx)) * vec2(n.x >= 0.0 ? 1.0 : -1.0, n.y >= 0.0 ? 1.0 : -1.0);
     normal = vec3(dot(a.xyz, n), dot(b.xyz, n), dot(c.xyz, n));
-    colour = tint.rgb * tint.rgb;
+    vec4 own = row(3) / total; // a colour of its bones, and how much of it
+    colour = mix(tint.rgb * tint.rgb, own.rgb, own.a);
     at = uv;
     gl_Position = clip * vec4(vec3(dot(a, x), dot(b, x), dot(c, x)) / total, 1.0);
   }`;
@@ -149,11 +150,11 @@ const exactikGl = (() => {
       return added;
     }
 
-    // Matrices of all parts, three rows each: (4, 3, n) numbers.
+    // Matrices of all parts, three rows each, and a colour: (4, 4, n) numbers.
     function setBones(matrices, count) {
       gl.activeTexture(gl.TEXTURE0);
       gl.bindTexture(gl.TEXTURE_2D, boneTexture);
-      gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA32F, 3, count, 0, gl.RGBA, gl.FLOAT, matrices);
+      gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA32F, 4, count, 0, gl.RGBA, gl.FLOAT, matrices);
     }
 
     let rim = 0;

@@ -26,7 +26,8 @@ const exactikPlayer = (() => {
     const surveyed = exactikScene.survey(scene), { radius, worst, worstMarker } = surveyed;
     const hasErrors = worstMarker.some((m) => m >= 0), camera = exactikCamera.create(scene, surveyed, canvas);
     let now = 0, frame = -1, playing = false, look = hasSkin ? "skin" : "sticks", speed = 1;
-    let showMarkers = true, showGhosts = true, marked = -1, theme = null;
+    const tints = (scene.qualities ?? []).map(([, colour]) => [...colour.map((v) => (v / 255) ** 2.2), 0.9]);
+    let byQuality = false, showMarkers = true, showGhosts = true, marked = -1, theme = null;
     const listeners = [];
 
     // --- drawing
@@ -70,9 +71,14 @@ const exactikPlayer = (() => {
       const { clip, back, target } = camera.look(now);
       gl.begin(colours.ground, colours.edges);
       gl.drawLines(gridLines(target, colours.grid), clip);
-      const T = bones > 0 ? scene.figure.poseAt(now) : null, all = new Float32Array(12 * scene.matrices);
+      const T = bones > 0 ? scene.figure.poseAt(now) : null, all = new Float32Array(16 * scene.matrices);
       const place = (own, pose) => {
-        for (const part of own) part.bones.forEach((bone, p) => multiply(pose, 12 * bone, part.maps, 12 * p, all, 12 * (part.base + p)));
+        for (const part of own) {
+          part.bones.forEach((bone, p) => {
+            multiply(pose, 12 * bone, part.maps, 12 * p, all, 16 * (part.base + p));
+            if (byQuality && own === parts) all.set(tints[scene.figure.qualityAt(now, bone)], 16 * (part.base + p) + 12);
+          });
+        }
       };
       const present = showGhosts ? ghosts.filter((ghost) => ghost.present[now]) : [];
       if (T) place(parts, T);
@@ -278,6 +284,20 @@ const exactikPlayer = (() => {
       camera.aim(value);
       redraw();
     }));
+    if (tints.length > 0) {
+      const legend = make("span", "qualities");
+      for (const [name, colour] of scene.qualities) {
+        const entry = make("i", "", name);
+        entry.style.setProperty("--own", css(colour.map((v) => v / 255), 1));
+        legend.append(entry);
+      }
+      legend.hidden = true;
+      more.append(choice("Colours", [["", "colours: own"], ["quality", "colours: quality"]], (value) => {
+        byQuality = value !== "";
+        legend.hidden = !byQuality;
+        redraw();
+      }), legend);
+    }
     if (M > 0 && bones > 0) more.append(toggle("markers", "Show or hide markers", (on) => { showMarkers = on; redraw(); }));
     if (alone) more.append(toggle("names", "Show or hide the names of markers", (on) => { showNames = on; redraw(); }));
     if (ghosts.length > 0) {

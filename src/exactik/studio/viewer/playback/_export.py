@@ -18,7 +18,7 @@ from exactik.recordings.pipeline import write_motion
 from exactik.studio.player.data import LookLimits
 from exactik.studio.player.page import render_player_page
 from exactik.studio.player.plates import ShownPlate, show_plates
-from exactik.studio.player.scene import Ghost, PlayerScene, pose_figure
+from exactik.studio.player.scene import Ghost, PlayerScene, carry_quality, pose_figure
 from exactik.studio.report import render_report
 from exactik.studio.viewer.playback._data import PlaybackData, TimeAligned
 from exactik.typing import Array, IntArray
@@ -98,6 +98,9 @@ def _compose_player_scene(playback: PlaybackData, frames: IntArray) -> PlayerSce
         first=int(frames[0]),
         ghosts=tuple(_make_ghost(playback, timed, frames) for timed in playback.references),
         plates=_show_plates(playback, frames),
+        quality=None
+        if playback.joint_quality is None
+        else carry_quality(playback.skeleton, playback.joint_quality[frames]),
     )
 
 

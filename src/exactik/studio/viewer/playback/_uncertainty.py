@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from exactik._text import join_names
 from exactik.model import Skeleton
 from exactik.recordings.tracking import GRAVITY, QualityArray
+from exactik.studio.player.scene import carry_quality
 from exactik.studio.plots.colours import QUALITY_COLOURS, error_colours, format_hex
 from exactik.typing import Array
 
@@ -63,11 +64,9 @@ def colour_quality(skeleton: Skeleton, quality: QualityArray) -> NDArray[np.uint
 
     A bone without a joint of its own has the colour of the bone that carries it.
     """
-    moves, shown = np.isin(np.arange(len(quality)), skeleton.dof_bones), quality.copy()
-    for k, parent in enumerate(skeleton.parents.tolist()):
-        if parent >= 0 and not moves[k]:
-            shown[k] = shown[parent]
-    return np.array([QUALITY_COLOURS[level] for level in sorted(GRAVITY)], dtype=np.uint8)[shown]
+    return np.array([QUALITY_COLOURS[level] for level in sorted(GRAVITY)], dtype=np.uint8)[
+        carry_quality(skeleton, quality)
+    ]
 
 
 def draw_quality_legend() -> str:
