@@ -10,7 +10,7 @@ import numpy as np
 
 from exactik.kernels.calculus.goal_errors import compute_term_errors
 from exactik.kernels.goals.distances import violation_of_miss
-from exactik.kernels.goals.terms import DISTANCE, LEVEL, LOG, POSITION, SEGMENTS
+from exactik.kernels.goals.terms import BOX, DISTANCE, LEVEL, LOG, POSITION, SEGMENTS
 from exactik.problem import Problem
 from exactik.typing import Array
 
@@ -106,9 +106,9 @@ def _project_term_errors(problem: Problem, residual: Array) -> Array:
     norms = np.linalg.norm(residual[rows], axis=1)
     for m in np.flatnonzero(terms.kind == LEVEL):
         norms[m] = violation_of_miss(1.0, float(np.linalg.norm(terms.axis[m])), norms[m])
-    distant = np.flatnonzero(np.isin(terms.kind, (DISTANCE, SEGMENTS)))
+    distant = np.flatnonzero(np.isin(terms.kind, (DISTANCE, SEGMENTS, BOX)))
     norms[distant] = [
         violation_of_miss(terms.axis[m, 1], terms.axis[m, 2], norms[m]) for m in distant
     ]
-    plain = np.isin(terms.kind, (POSITION, LOG, DISTANCE, LEVEL, SEGMENTS))
+    plain = np.isin(terms.kind, (POSITION, LOG, DISTANCE, LEVEL, SEGMENTS, BOX))
     return np.where(plain, norms, 2.0 * np.arcsin(np.minimum(0.5 * norms, 1.0)))
