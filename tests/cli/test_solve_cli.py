@@ -20,6 +20,7 @@ from exactik.cli.solve import _solve_all
 from exactik.lab.synthetic import simulate_performance, simulate_recording
 from exactik.model.motion import axes_matrix, heading_axes
 from exactik.studio import report
+from tests.support.gait import walk_evenly
 
 
 class Ended(NamedTuple):
@@ -236,7 +237,7 @@ def test_json_is_strict_and_alone(run: Run, clean: ik.Markers):
 
 
 def test_the_last_line_says_where_the_time_went(run: Run, clean: ik.Markers):
-    ended = run("solve", "walk.c3d", *FIGURE, "--report", "walk.html")
+    ended = run("solve", "walk.c3d", *FIGURE, "--report", "walk.html", "-v")
     said = "Took " + ended.flat.rpartition("Took ")[2]
     total, *stages = re.findall(r"(\d+\.\d)", said)
     assert re.fullmatch(r"Took \d+\.\d s: starting \d+\.\d(, \w+ \d+\.\d)*\.", said)
@@ -527,3 +528,37 @@ def test_a_real_recording_with_our_human(run: Run, shared_data: Path):
     assert one["error"]["mean_mm"] < 4.0 and one["frames"] == 343
     head = heads(Path("a.bvh"))
     assert 1.3 < head[:, 2].mean() < 1.8  # it stands upright on the floor
+
+
+# --- comparing
+
+
+def test_two_recordings_are_compared_or_the_sides_of_one(run: Run):
+    for name, shifts in (("before", {}), ("after", {"l_shin.ry": 9.0})):
+        motion = walk_evenly(len(name), 5, 0.5, shifts)
+        record = simulate_recording(motion, noise=0.0005, gaps=0.0, swap=False)
+        record.markers.save(f"{name}.c3d")
+    given = ("before.c3d", "after.c3d", "--same-markers")
+    ended = run("compare", *given, "-o", "ab.html", "-o", "ab.csv")
+    assert ended.code == 0, ended.err
+    assert "changed  left knee flexion in the second: up to" in ended.out
+    assert ended.out.endswith("written  ab.html, ab.csv\n") and len(ended.out.splitlines()) <= 5
+    assert "exactik compare before.c3d" in Path("ab.html").read_text("utf-8")
+    assert Path("ab.csv").read_text("utf-8").startswith("percent,before.c3d pelvis_tilt_r 1 [deg],")
+    sides = json.loads(run("compare", "before.c3d", "--json").out)
+    assert sides["curves"] == 8 and sides["written"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["a.c3d", "b.c3d", "c.c3d"], "two"),
+        (["walk.c3d", "-o", "ab.pdf"], ".html"),
+        (["none.c3d"], "none.c3d"),
+        (["walk.c3d", "walk.c3d", "-o", "walk.csv/x.html"], "walk.csv"),
+    ],
+)
+def test_compare_misuse(run: Run, clean: ik.Markers, arguments: list[str], word: str):
+    Path("walk.csv").write_text("")
+    ended = run("compare", *arguments)
+    assert ended.code == 2 and word in ended.err and "Traceback" not in ended.err

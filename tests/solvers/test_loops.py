@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import exactik as ik
 from exactik import Loop
 from exactik.errors import UsageError
+from exactik.model import name_loops
 from exactik.solvers import Result
 from exactik.solvers.loops import ClosedResult, make_loop_goals
 from exactik.spatial import exp_rotation
@@ -149,16 +151,21 @@ def test_a_loop_that_cannot_close_says_by_how_much_and_what_holds_it() -> None:
     reach = 2.0 * np.cos(0.25)  # with the knee at 0.5 rad
     assert result.status == "loop-open" and not result.reached and not result.closed
     assert result.gaps["hook"] == pytest.approx(1.999 - reach, rel=1e-3)
+    assert f"open by {1e3 * result.gaps['hook']:.3g} mm" in result.why
+    assert not result.converged and not result.inner.certificate.saddle
+    assert 8 <= result.rounds <= 12  # six times as stiff as before, then four in vain
     assert (
         "the loop hook is open by" in result.why and "knee.rz is at its lower limit" in result.why
     )
+    too_far = Loop("knee", None, points=((1, 0, 0), (2.5, 0, 0)))
+    assert "the loop knee to the world is open by 0.5" in solve_closed(held, goal, too_far).why
     free = solve_closed(arm_with((0.01, 2.5)), goal, to_wall)
     assert free.closed and "hook" not in free.why
 
 
 def test_errors_and_sensitivities_are_those_of_the_closed_linkage() -> None:
     """How the answer follows its target: the difference of two answers, and the spread of many."""
-    figure = four_bar().with_loops(PIN)
+    figure = four_bar().with_loops(replace(PIN, tolerance=1e-12))
 
     def answer(x: float) -> Result:
         goal = ik.PositionGoal("coupler", (x, 0.3, 0.0), (0.1, 0.1, 0.0), name="tip")
@@ -168,10 +175,35 @@ def test_errors_and_sensitivities_are_those_of_the_closed_linkage() -> None:
     there, here = answer(0.2 + step).q, answer(0.2 - step).q
     found = result.sensitivity()
     assert set(found) == {"tip"}
-    np.testing.assert_allclose(found["tip"][:, 0], (there - here) / (2 * step), rtol=1e-3)
+    np.testing.assert_allclose(found["tip"][:, 0], (there - here) / (2 * step), rtol=1.5e-4)
     spread = result.covariance(1e-3)
     np.testing.assert_allclose(spread.matrix, 1e-6 * found["tip"] @ found["tip"].T, atol=1e-12)
     assert spread.undetermined == []
+
+
+def test_weights_soft_limits_and_clocks_count_with_loops_too() -> None:
+    """Forces are in the units of the goals' weights, and a time limit is for all rounds."""
+    figure = four_bar()
+    place, heavy = (0.2, 0.3, 0.0), 1e5
+
+    def ask(weight: float, **options: Any) -> ClosedResult:
+        goal = ik.PositionGoal("coupler", place, (0.1, 0.1, 0.0), weight=weight, name="tip")
+        return solve_closed(figure, goal, PIN, q0=close_by_hand(0.5), **options)
+
+    light, strong = ask(1.0), ask(heavy)
+    assert strong.rounds == light.rounds
+    forces = [each.forces["coupler to rocker"] for each in (light, strong)]
+    np.testing.assert_allclose(forces[1], heavy * forces[0], rtol=1e-5, atol=1e-2)
+    nothing = ik.PositionGoal("coupler", place, weight=0.0)
+    assert solve_closed(figure, nothing, PIN, q0=close_by_hand(0.5)).closed
+    soft = ask(1.0, limits="soft")
+    assert soft.closed and soft.goal_errors["tip"] == pytest.approx(light.goal_errors["tip"])
+    moved = ik.Problem(figure.with_loops(PIN), list(light.problem.goals), limits="soft")
+    moved = moved.with_targets({"tip": (0.15, 0.3, 0.0)})
+    again = ik.solve(moved, q0=close_by_hand(0.5))
+    assert isinstance(again, ClosedResult) and again.closed
+    late = ask(1.0, solver=ik.Auto(max_seconds=1e-9))
+    assert late.rounds == 1 and late.status in ("time-limit", "loop-open")
 
 
 def test_batches_and_further_solutions_close_loops_too() -> None:
@@ -206,7 +238,24 @@ def test_what_cannot_close_loops_says_so() -> None:
     with pytest.raises(UsageError, match="beside a weight_matrix"):
         ik.solve(figure, goal, weight_matrix=np.eye(3))
     open_figure = figure.opened
+    assert figure == four_bar().with_loops(PIN) != open_figure == four_bar()
     assert open_figure.loops == () and not isinstance(ik.solve(open_figure, goal), ClosedResult)
+
+
+def test_loops_have_plain_defaults_names_of_their_own_and_can_be_compared() -> None:
+    loop = Loop("a", "b")
+    assert (loop.kind, loop.points) == ("point", ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)))
+    assert (loop.arm, loop.tolerance, loop.label) == (0.1, 1e-8, "a to b")
+    assert list(name_loops([loop, Loop("a", None), loop, loop])) == [
+        "a to b",
+        "a to the world",
+        "a to b#2",
+        "a to b#3",
+    ]
+    welded = Loop("a", "b", kind="weld", rotation=TURN)
+    assert welded == Loop("a", "b", kind="weld", rotation=TURN.copy()) != loop
+    assert hash(welded) == hash(Loop("a", "b", kind="weld", rotation=TURN.tolist()))
+    assert Loop("a", "b", kind="plane", axis=(0, 0, 1e-11)).axis == (0.0, 0.0, 1.0)
 
 
 def test_misuse_is_refused_with_a_reason() -> None:
@@ -219,6 +268,7 @@ def test_misuse_is_refused_with_a_reason() -> None:
         (lambda: Loop("a", "b", rotation=np.ones((3, 3))), "not a rotation"),
         (lambda: Loop("a", "b", kind="plane", axis=np.zeros(3)), "zero vector"),
         (lambda: Loop("a", "b", kind="line"), "missing"),
+        (lambda: Loop("a", "b", kind="line", axis=(0, 0, 1e-13)), "zero vector"),
         (lambda: figure.with_loops(Loop("crank", "wheel")), "wheel"),
     ):
         with pytest.raises(ik.ExactikError, match=said):

@@ -43,7 +43,7 @@ LOOK, SOLVE = "Look at files", "From markers to motion"
 ANIMATE, UNDERSTAND = "Pose and animate", "Understand and check"
 ORDER = {
     LOOK: ("inspect", "convert"),
-    SOLVE: ("solve", "calibrate", "match", "label"),
+    SOLVE: ("solve", "calibrate", "match", "label", "compare"),
     ANIMATE: ("pose", "play", "retarget"),
     UNDERSTAND: ("demo", "check", "map"),
 }
@@ -52,6 +52,7 @@ ORDER = {
 MODULES = {
     "inspect": "inspect",
     "solve": "solve._command",
+    "compare": "solve._compare",
     "calibrate": "solve._calibrate",
     "match": "solve._match",
     "archive": "solve._archive",

@@ -160,8 +160,9 @@ class Skeleton(CoordinateSpace):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Skeleton):
             return NotImplemented
-        mine = (self.name, self.bones, dict(self.markers), self.couplings)
-        return mine == (other.name, other.bones, dict(other.markers), other.couplings)
+        mine = (self.name, self.bones, dict(self.markers), self.couplings, self.loops)
+        yours = (other.name, other.bones, dict(other.markers), other.couplings, other.loops)
+        return mine == yours
 
     def __hash__(self) -> int:
         return hash((self.name, self.bones))

@@ -72,6 +72,24 @@ def test_hands_that_are_held_together_stay_so(oriented: bool):
         session.join("l_hand", "tail")
 
 
+def test_closed_loops_of_a_figure_stay_closed_while_it_is_dragged():
+    """To a tenth of a millimetre on the way; the verdict closes them."""
+    bar = ik.Loop("l_hand", "r_hand", kind="distance", distance=0.4, name="bar")
+    session = PosingSession(ik.human().with_loops(bar))
+    drag_slowly(session, "r_hand", np.array([0.4, -0.2, 1.2]))
+    gaps = []
+    session.begin("r_hand")
+    for k in range(40):
+        session.drag("r_hand", (0.4, -0.2 - 0.01 * k, 1.2))
+        session.advance(1.0 / 60.0)
+        gaps.append(float(bar.measure_gap(session.pose())))
+    session.settle()
+    session.release()
+    assert max(gaps) < 1e-4
+    verdict = session.verdict()
+    assert verdict is not None and verdict.status != "loop-open"
+
+
 # --- balance
 
 
@@ -228,6 +246,7 @@ def test_the_desk_is_kept_and_restored(tmp_path: Path):
         session.keep_balance()
         session.join("l_hand", "r_hand")
         made = session.q
+        assert wait_for(lambda: any(tmp_path.iterdir()))  # before it ends, as it may be killed
     (file,) = tmp_path.iterdir()
     assert len(json.loads(file.read_text())["keys"]) == 1
     with PoseViewer(ik.human(), autosave=tmp_path) as viewer:

@@ -1,6 +1,6 @@
 """Make libraries of compiled kernels: `python -m exactik.compile.aot [LEVEL …]`.
 
-Without a level it makes the one of this processor, unless it is there and of these sources.
+Without a level it makes the one of this processor. What is there, and of these sources, stays.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def main() -> None:
         )
     else:
         for level in levels:
-            if asked.levels or not _is_fresh(library_path(level)):
+            if not _is_fresh(library_path(level)):
                 build_library(level)
 
 

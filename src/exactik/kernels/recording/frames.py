@@ -209,7 +209,7 @@ def needs_descent(tree, goals, frames, t, n, pose, work):
     if n >= (MAX_REWEIGHTINGS if robust else 1):
         return False
     if robust:
-        width = max(0.5**n * frames.loss[2], 1.0)
+        width = max(frames.loss[2] / (1 << n), 1.0)
         change = update_robust_weights(tree, goals, frames, t, width, pose, work)
         if n > 0 and width == 1.0 and change < WEIGHT_TOLERANCE:
             return False

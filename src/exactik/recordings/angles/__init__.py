@@ -16,6 +16,11 @@ from exactik.recordings.angles._definitions import (
     describe_angles,
 )
 from exactik.recordings.angles._feet import FootPaths, Walker
+from exactik.recordings.angles._gait_comparison import (
+    CurveDifference,
+    CurvePair,
+    compare_curves,
+)
 from exactik.recordings.angles._gait_cycles import (
     CYCLE_POINTS,
     GaitCurve,
@@ -46,6 +51,8 @@ __all__ = [
     "SEGMENTS",
     "AngleName",
     "BodySegments",
+    "CurveDifference",
+    "CurvePair",
     "FootPaths",
     "GaitCurve",
     "GaitCycle",
@@ -59,6 +66,7 @@ __all__ = [
     "NormalBand",
     "NormalGait",
     "Walker",
+    "compare_curves",
     "compute_angle_rates",
     "compute_joint_angles",
     "describe_angles",

@@ -76,7 +76,9 @@ def solve_closed(
         shifts = {name: shifts[name] + gaps[name] for name in loops}
         sizes = np.array([float(np.linalg.norm(gap)) for gap in gaps.values()])
         left = float((sizes / tolerances).max())
-        if left <= 1.0 or rounds == MAX_ROUNDS or inner.ended == "time-limit":
+        spent = time.perf_counter() - begin
+        is_late = left > 1.0 and method.max_seconds is not None and spent > method.max_seconds
+        if left <= 1.0 or rounds == MAX_ROUNDS or is_late:
             break
         stuck = stuck + 1 if stiffness >= most and left > STUCK * before else 0
         if stuck >= MAX_STUCK_ROUNDS:
@@ -92,7 +94,7 @@ def solve_closed(
         cost=problem.cost(q),
         projected_gradient=inner.projected_gradient,
         tolerance=method.tolerance,
-        ended=inner.ended,
+        ended="time-limit" if is_late else inner.ended,
         iterations=sum(each.iterations for each in found),
         evaluations=sum(each.evaluations for each in found),
         attempts=found[0].attempts,

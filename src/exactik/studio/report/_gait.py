@@ -13,6 +13,7 @@ from exactik.recordings.angles import (
     GaitCurve,
     GaitCycles,
     GaitParameter,
+    JointAngles,
     NormalBand,
     NormalGait,
 )
@@ -63,10 +64,9 @@ def bare_name(angle: str) -> str:
     return angle[:-2] if angle.endswith(("_r", "_l")) else angle
 
 
-def find_stride_curve(cycles: GaitCycles, curves: AngleCurves, name: str, side: str) -> GaitCurve:
+def find_stride_curve(cycles: GaitCycles, angles: JointAngles, name: str, side: str) -> GaitCurve:
     """Return an angle over the strides of a side, signed by it where `OWN_SIDE` says so."""
-    assert curves.angles is not None  # of a body
-    curve = cycles.curve(curves.angles, name, side)
+    curve = cycles.curve(angles, name, side)
     assert curve is not None  # there are strides of this side
     if side == "l" and name in OWN_SIDE:
         return curve._replace(cycles=-curve.cycles, mean=-curve.mean)
@@ -124,6 +124,7 @@ def _choose_charts(
 def _render_panels(
     charts: Sequence[AngleChart], cycles: GaitCycles, curves: AngleCurves, normal: NormalGait
 ) -> str:
+    assert curves.angles is not None  # of a body
     panels = []
     for chart in charts:
         names = [curves.names[k] for k in chart.columns]
@@ -131,7 +132,7 @@ def _render_panels(
         for side in ("r", "l"):
             if len(cycles.of(side)) > 0:
                 name = next((n for n in names if n.endswith(f"_{side}")), names[0])
-                found.append((side, find_stride_curve(cycles, curves, name, side)))
+                found.append((side, find_stride_curve(cycles, curves.angles, name, side)))
         bare = bare_name(names[0])
         bar = BAND_SD * float(np.max(curves.compute_usual_sd(chart.columns)))
         ends, note = OWN_SIDE.get(bare, chart.ends), f"± {bar:.1f}°"
@@ -202,7 +203,7 @@ def _render_figures(cycles: GaitCycles) -> str:
         by_name.setdefault(parameter.name, {})[parameter.side] = parameter
     cells = [
         f"<div><span>{PARAMETER_WORDS[name]}</span>"
-        + "".join(f'<b class="{side}">{_format(one)}</b>' for side, one in sides.items())
+        + "".join(f'<b class="{side}">{format_parameter(one)}</b>' for side, one in sides.items())
         + "</div>"
         for name, sides in by_name.items()
     ]
@@ -211,7 +212,7 @@ def _render_figures(cycles: GaitCycles) -> str:
     return f'<div class="figures">{"".join(cells)}</div>'
 
 
-def _format(parameter: GaitParameter) -> str:
+def format_parameter(parameter: GaitParameter) -> str:
     """Return mean and, of several strides, standard deviation with the unit."""
     scale, unit, digits = 1.0, parameter.unit, 2
     if parameter.name == "stance_share":

@@ -209,13 +209,22 @@ def _render_solving(track: Track, summary: Facts) -> str:
 
 
 def render_page(
-    title: str, header: str, scene: PlayerScene, sections: Sequence[str], data: Facts
+    title: str, header: str, scene: PlayerScene | None, sections: Sequence[str], data: Facts
 ) -> str:
-    """Return a report as one file: its words, what its script needs, and the player."""
-    body = (
-        f'<header>{header}</header><aside class="playback"><div class="player" id="player">'
-        f'{render_still(scene)}</div></aside><div class="content">{"".join(sections)}</div>'
-    )
+    """Return a report as one file: its words, and with a scene the player and its script."""
+    aside, script = "", ""
+    if scene is not None:
+        aside = (
+            '<aside class="playback"><div class="player" id="player">'
+            f"{render_still(scene)}</div></aside>"
+        )
+        script = (
+            f'<script type="application/json" id="data">{dump_json(data)}</script>'
+            f"<script>\n{read_player_script()}{_read_resource('_report.js')}</script>"
+        )
+    content = f'<div class="content">{"".join(sections)}</div>'
+    body = f"<header>{header}</header>{aside}{content}"
+    kind = "" if scene is not None else ' class="alone"'
     return make_writable(
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(CONTENT_SECURITY_POLICY)}">'
@@ -223,9 +232,7 @@ def render_page(
         '<meta name="color-scheme" content="light dark">'
         f"<title>{escape(title)}</title><style>\n{read_player_style()}{_read_resource('_report.css')}"
         "</style></head>"
-        f'<body><main>{body}</main><div id="readout" hidden></div>'
-        f'<script type="application/json" id="data">{dump_json(data)}</script>'
-        f"<script>\n{read_player_script()}{_read_resource('_report.js')}</script></body></html>\n"
+        f'<body><main{kind}>{body}</main><div id="readout" hidden></div>{script}</body></html>\n'
     )
 
 
