@@ -122,7 +122,7 @@ def test_gaps_are_those_of_coal() -> None:
             shape = coal.Capsule(radius, length) if length > 0.0 else coal.Sphere(radius)
             shapes += [shape, coal.Transform3s(R, 0.5 * (start + end))]
         theirs[k] = coal.distance(*shapes, request, coal.DistanceResult())
-    assert (theirs < 0.0).mean() > 0.1
+    assert (theirs < 0.0).sum() > 1000  # some of them overlap
     assert np.abs(ours - theirs).max() < 1e-9
 
 
