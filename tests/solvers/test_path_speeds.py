@@ -67,6 +67,17 @@ def test_quaternions_keep_their_speeds_too() -> None:
     np.testing.assert_allclose(np.linalg.norm(kept[:, 3:7], axis=1), 1.0, atol=1e-12)
 
 
+def test_a_hinge_takes_the_nearest_path() -> None:
+    """As its numbers by themselves, to the rounding of its steps; the other hinge stays."""
+    arm, rng = planar_arm(2), np.random.default_rng(4)
+    q = np.cumsum(rng.normal(scale=0.2, size=(40, 2)), axis=0)
+    kept, fast = limit_speeds(arm, q, 10.0, {"*": 100.0, arm.dof_names[0]: 1.2})
+    assert fast.tolist() == [True, False]
+    nearest = limit_changes(q[:, 0] - q[0, 0], 0.12) + q[0, 0]
+    np.testing.assert_allclose(kept[:, 0], nearest, atol=1e-8)
+    np.testing.assert_array_equal(kept[:, 1], q[:, 1])
+
+
 def test_speeds_are_named_given_or_those_of_the_file() -> None:
     arm = planar_arm(2)
     with pytest.raises(UsageError, match="is known"):

@@ -155,6 +155,37 @@ def test_turns_of_quaternions_keep_their_speed() -> None:
     assert n == int(np.ceil((np.pi / 2 - 1e-2) / (SPEED * DT)))
 
 
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_of_two_ways_out_it_takes_the_one_to_the_middle_of_the_limits(side: float) -> None:
+    """A stretched arm, pulled back along itself: its elbow bends to where it has more room."""
+    limits = (-0.5, 2.5) if side > 0.0 else (-2.5, 0.5)
+    bones = [
+        ik.Bone("upper", joint=ik.Joint.revolute("z")),
+        ik.Bone(
+            "fore", parent="upper", offset=(1, 0, 0), joint=ik.Joint.revolute("z", limits=limits)
+        ),
+    ]
+    goal = ik.PositionGoal("fore", (1.2, 0, 0), point=(1, 0, 0))
+    servo = ik.Servo(ik.Problem(ik.Skeleton.build("arm", bones), goal), DT, max_speed=SPEED)
+    for _ in range(200):
+        servo.step()
+    assert servo.reached and servo.q[1] == pytest.approx(side * 2.0 * np.arccos(0.6), abs=1e-3)
+
+
+def test_the_cost_is_that_of_the_goals_alone() -> None:
+    servo = ik.Servo(make_problem(), 0.1, max_speed=SPEED, damping=1e-2)
+    for _ in range(3):
+        q = servo.step({"tip": (-0.6, -0.3, -0.4)})
+        assert servo.cost == pytest.approx(servo.problem.cost(q), rel=1e-6)
+
+
+def test_all_that_are_at_full_speed_are_counted() -> None:
+    servo = ik.Servo(make_problem(), DT, max_speed=0.2)
+    servo.step({"tip": (-0.6, -0.3, -0.4)})
+    assert servo.at_max_speed == servo.problem.skeleton.dof_names
+    assert "base.rz, upper.ry, fore.ry and 1 more at full speed" in servo.why
+
+
 def test_full_speed_is_named() -> None:
     servo = ik.Servo(make_problem(), DT, max_speed={"base": 0.1, "*": 3.0, "base.rz": 0.1})
     servo.step({"tip": (-0.5, 0.5, 0.1)})
@@ -182,6 +213,12 @@ def test_misuse_is_answered() -> None:
         ik.Servo(problem, DT, max_speed=0.0)
     with pytest.raises(UsageError, match=r"max_speed has shape \(3,\); expected a number, \(4,\)"):
         ik.Servo(problem, DT, max_speed=[1, 2, 3])
+    for damping in (-1.0, np.inf, "little"):
+        with pytest.raises(UsageError, match="damping is"):
+            ik.Servo(problem, DT, max_speed=1.0, damping=damping)  # type: ignore[arg-type]
+    for method in ("bfgs", ik.Auto(max_seconds=1.0)):
+        with pytest.raises(UsageError, match="in compiled code alone"):
+            ik.Servo(problem, DT, max_speed=1.0, solver=method)
     with pytest.raises(UnknownNameError):
         ik.Servo(problem, DT, max_speed={"elbow": 1.0})
     with pytest.raises(UsageError, match="needs a Problem"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -64,7 +64,7 @@ class ClipPlan:
     def _enter_clip(self, clip: ListedTake) -> None:
         fault, options = "", self.options
         try:
-            options = self._change(dict(clip.options))
+            options = self.options.changed(clip.options)
         except UsageError as error:  # of this clip's row; the others are none the worse
             fault = str(error)
         work = {"options": dict(clip.options), "figure": asdict(self.figure)}
@@ -79,13 +79,6 @@ class ClipPlan:
             fault=fault,
         )
 
-    def _change(self, changes: dict[str, Any]) -> ClipOptions:
-        known = [field.name for field in fields(ClipOptions)]
-        for name in changes:
-            if name not in known:
-                raise UsageError(f"no option {name!r}; expected {join_names(sorted(known))}")
-        return replace(self.options, **changes)
-
     def make_task(self, row: LedgerRow) -> Task:
         """Return what a worker needs for a row of the ledger."""
         return ClipTask(
@@ -93,7 +86,7 @@ class ClipPlan:
             address=row.address,
             fingerprint=row.fingerprint,
             figure=Figure(**row.work["figure"]),
-            options=self._change(dict(row.work["options"])),
+            options=self.options.changed(row.work["options"]),
             outputs=self.storage.address,
         )
 

@@ -183,7 +183,8 @@ def _describe(words: Mapping[str, int], frames: int, listed: int) -> str:
 
 def _entry_of(row: LedgerRow, kind: Kind) -> dict[str, Any]:
     facts = row.facts if row.state == "done" else {}
-    folder = row.name.rpartition("/")[0]
+    folder, _, stem = row.name.rpartition("/")
+    provenance = [f"{stem}.json"] if row.state == "done" else []
     return {
         "name": row.name,
         "folder": "" if folder == "" else f"{quote(folder)}/",
@@ -193,7 +194,7 @@ def _entry_of(row: LedgerRow, kind: Kind) -> dict[str, Any]:
         "frames": row.frames,
         "seconds": row.seconds,
         "curve": facts.get("curve", []),
-        "files": [*facts.get("files", []), *(_provenance(row) if row.state == "done" else ())],
+        "files": [*facts.get("files", []), *provenance],
     }
 
 
@@ -202,10 +203,6 @@ def _reason_of(row: LedgerRow, facts: Mapping[str, Any]) -> str:
     if row.reason is None:
         return ", ".join(facts.get("reasons", []))
     return row.reason.removeprefix(f"{row.address}: ")
-
-
-def _provenance(row: LedgerRow) -> list[str]:
-    return [f"{row.name.rpartition('/')[2]}.json"]
 
 
 def _to_script(value: Any) -> str:

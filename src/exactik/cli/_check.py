@@ -8,12 +8,13 @@ from typing import Annotated
 import typer
 
 from exactik.cli._app import UNDERSTAND, AsJson, command, out, print_json, progress_bar
+from exactik.cli._options import value_option
 
 
 @command(UNDERSTAND)
 def check(
-    trees: Annotated[int, typer.Option(metavar="N", help="Number of random figures.", min=1)] = 200,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the random figures.", min=0)] = 1,
+    trees: Annotated[int, value_option("N", "Number of random figures.", min=1)] = 200,
+    seed: Annotated[int, value_option("N", "Seed of the random figures.", min=0)] = 1,
     as_json: AsJson = False,
 ) -> None:
     """Check all derivatives on random figures against an oracle that shares no code with them.

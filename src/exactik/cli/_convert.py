@@ -12,7 +12,7 @@ import typer
 
 from exactik._options import to_arguments
 from exactik.cli._app import LOOK, AsJson, command, complain, err, out, print_json, progress_bar
-from exactik.cli._options import to_flag
+from exactik.cli._options import argument, to_flag, value_option
 from exactik.errors import ExactikError, FileError
 from exactik.io import Conversion, ConvertOptions, readable_suffixes, suffix_of, target_suffixes
 from exactik.io import convert as convert_file
@@ -21,16 +21,13 @@ from exactik.io import convert as convert_file
 @command(LOOK)
 def convert(
     paths: Annotated[
-        list[Path],
-        typer.Argument(metavar="IN... OUT", help="What to read; the file or folder to write."),
+        list[Path], argument("IN... OUT", "What to read; the file or folder to write.")
     ],
     options: ConvertOptions,
     formats: Annotated[
         str | None,
-        typer.Option(
-            "--format",
-            metavar="FORMATS",
-            help="Format of each output, such as bvh, where OUT is a folder.",
+        value_option(
+            "FORMATS", "Format of each output, such as bvh, where OUT is a folder.", "--format"
         ),
     ] = None,
     as_json: AsJson = False,

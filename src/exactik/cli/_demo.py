@@ -23,6 +23,7 @@ from exactik.cli._app import (
     say,
     show_frames,
 )
+from exactik.cli._options import output_option, value_option
 from exactik.cli._outputs import MotionOutputs, plan_outputs
 from exactik.io.formats import GLB
 from exactik.lab.synthetic import (
@@ -45,13 +46,10 @@ NAME = "performance"
 @command(UNDERSTAND)
 def demo(
     folder: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FOLDER", help="Folder for what is written; it may exist."
-        ),
+        Path, output_option("FOLDER", "Folder for what is written; it may exist.")
     ] = Path("exactik-demo"),
     seconds: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Length of the performance.", min=2.0)
+        float, value_option("SECONDS", "Length of the performance.", min=2.0)
     ] = 20.0,
     reach: Annotated[
         bool, typer.Option("--reach", help="Pose one figure instead, and show the solver's steps.")

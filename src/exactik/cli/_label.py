@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from exactik.cli._app import SOLVE, AsJson, Entries, command, print_json, say
+from exactik.cli._options import argument, output_option, value_option
 from exactik.errors import UsageError
 from exactik.io import files_to_write, save_markers
 from exactik.model import human
@@ -17,28 +18,20 @@ from exactik.recordings.pipeline import RecordingOptions, read_recording
 
 @command(SOLVE)
 def label(
-    recording: Annotated[Path, typer.Argument(metavar="MARKERS", help="The recording.")],
+    recording: Annotated[Path, argument("MARKERS", "The recording.")],
     *,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Recording to write, with names: .c3d .trc .csv .npz.",
-        ),
+        Path | None, output_option("FILE", "Recording to write, with names: .c3d .trc .csv .npz.")
     ] = None,
     like: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="A recording of the same marker set that has names."),
+        Path | None, value_option("FILE", "A recording of the same marker set that has names.")
     ] = None,
     marker_set: Annotated[
-        str | None,
-        typer.Option(metavar="SET", help="A known marker set, or own: those of the figure."),
+        str | None, value_option("SET", "A known marker set, or own: those of the figure.")
     ] = None,
     known: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A point whose name is right; may be given repeatedly."),
+        value_option("NAME", "A point whose name is right; may be given repeatedly."),
     ] = None,
     options: Annotated[RecordingOptions, ("start", "end", "up", "length_unit")],
     as_json: AsJson = False,

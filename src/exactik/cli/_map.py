@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from exactik.cli._app import UNDERSTAND, AsJson, command, print_json, say
+from exactik.cli._options import argument, output_option, value_option
 from exactik.cli._pose import load_figure
 from exactik.errors import GoalError, UsageError
 from exactik.io import open_atomic
@@ -16,32 +15,22 @@ from exactik.io import open_atomic
 @command(UNDERSTAND, "map")
 def map_command(
     model: Annotated[
-        str,
-        typer.Argument(
-            metavar="FIGURE", help="A skeleton file, or human, quadruped, hand or octopus."
-        ),
+        str, argument("FIGURE", "A skeleton file, or human, quadruped, hand or octopus.")
     ],
     goal: Annotated[
         list[str],
-        typer.Option(
-            metavar="NAME=X,Y,Z",
-            help="Bone or marker and its place in metres; may be given repeatedly.",
+        value_option(
+            "NAME=X,Y,Z", "Bone or marker and its place in metres; may be given repeatedly."
         ),
     ],
     dofs: Annotated[
-        tuple[str, str],
-        typer.Option(metavar="DOF DOF", help="Two dofs, such as l_shin.ry r_shin.ry."),
+        tuple[str, str], value_option("DOF DOF", "Two dofs, such as l_shin.ry r_shin.ry.")
     ],
     target: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Picture to write; .csv for the numbers."
-        ),
+        Path, output_option("FILE", "Picture to write; .csv for the numbers.")
     ] = Path("map.png"),
-    size: Annotated[int, typer.Option(metavar="N", help="Values of each dof.", min=2)] = 181,
-    solver: Annotated[
-        str, typer.Option(metavar="NAME", help="Solver whose basins are shown.")
-    ] = "auto",
+    size: Annotated[int, value_option("N", "Values of each dof.", min=2)] = 181,
+    solver: Annotated[str, value_option("NAME", "Solver whose basins are shown.")] = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Map the cost over two dofs: where its Hessian is definite, and where starts lead.

@@ -23,13 +23,27 @@ import typer
 from exactik._options import OptionText, list_options
 from exactik._text import join_names
 from exactik.errors import FileError, UsageError
-from exactik.io import read_text
+
+
+def argument(metavar: str, help: str) -> Any:
+    """Return what Typer shall know of an argument."""
+    return typer.Argument(metavar=metavar, help=help)
+
+
+def value_option(metavar: str, help: str, *flags: str, **more: Any) -> Any:
+    """Return what Typer shall know of an option with a value."""
+    return typer.Option(*flags, metavar=metavar, help=help, **more)
+
+
+def output_option(metavar: str, help: str) -> Any:
+    """Return what Typer shall know of the option that says what to write."""
+    return value_option(metavar, help, "--output", "-o")
+
 
 TakeOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="FILE",
-        help="A motion of the recording, from which markers are put on a skeleton that has none.",
+    value_option(
+        "FILE", "A motion of the recording, from which markers are put on a skeleton that has none."
     ),
 ]
 
@@ -184,24 +198,14 @@ def _parse_filters(flag: str, texts: tuple[str, ...]) -> dict[str, str]:
     return filters
 
 
-def _parse_mapping(_: str, text: str) -> Any:
-
-    return parse_mapping(text)
-
-
-def _parse_weights(_: str, text: str) -> Any:
-
-    return parse_weights(text)
-
-
 PARSERS: Mapping[str, Callable[[str, Any], Any]] = {
     "AXIS": _parse_axis,
     "COLUMN=VALUE": _parse_filters,
     "FORMATS": lambda _, text: tuple(text.split(",")),
     "MM": lambda _, value: 1e-3 * value,
-    "NAMES": _parse_mapping,
+    "NAMES": lambda _, text: parse_mapping(text),
     "UNIT": lambda _, text: parse_length_unit(text),
-    "WEIGHTS": _parse_weights,
+    "WEIGHTS": lambda _, text: parse_weights(text),
 }
 """Metavar → what makes a value of the flag and the text; others are taken as they are."""
 
@@ -276,6 +280,8 @@ def _parse_pairs(option: str, text: str) -> dict[str, Any]:
 
 
 def _read_json_pairs(path: str) -> dict[str, Any]:
+    from exactik.io import read_text
+
     try:
         pairs = json.loads(read_text(path))
     except (json.JSONDecodeError, RecursionError) as error:
@@ -287,6 +293,8 @@ def _read_json_pairs(path: str) -> dict[str, Any]:
 
 
 def _read_csv_pairs(path: str) -> dict[str, Any]:
+    from exactik.io import read_text
+
     pairs: dict[str, Any] = {}
     for n, row in enumerate(csv.reader(read_text(path).splitlines()), start=1):
         cells = [cell.strip() for cell in row]

@@ -7,10 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from exactik.cli._app import ANIMATE, command, remark, say, show_frames
-from exactik.cli._options import to_flag
+from exactik.cli._options import argument, output_option, to_flag, value_option
 from exactik.cli._pose import PageOptions, read_figure, serve
 from exactik.errors import FileError, Note
 from exactik.io import files_to_write, find_content, find_format
@@ -29,10 +27,7 @@ if TYPE_CHECKING:
 
 SmplModelFile = Annotated[
     str | None,
-    typer.Option(
-        metavar="FILE",
-        help="Your .npz model file, for motions of AMASS, SMPL, SMPL-H or SMPL-X.",
-    ),
+    value_option("FILE", "Your .npz model file, for motions of AMASS, SMPL, SMPL-H or SMPL-X."),
 ]
 
 
@@ -40,50 +35,37 @@ SmplModelFile = Annotated[
 def play(
     motions: Annotated[
         list[str],
-        typer.Argument(
-            metavar="FILE...",
-            help="BVH, GLB, AMC, NPZ or MOT, those after the first are ghosts; or C3D, TRC, TSV: "
+        argument(
+            "FILE...",
+            "BVH, GLB, AMC, NPZ or MOT, those after the first are ghosts; or C3D, TRC, TSV: "
             "markers alone.",
         ),
     ],
     *,
     markers: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Recording to show beside it, with residuals: C3D, TRC, TSV or NPZ.",
-        ),
+        value_option("FILE", "Recording to show beside it, with residuals: C3D, TRC, TSV or NPZ."),
     ] = None,
     reference: Annotated[
         list[str] | None,
-        typer.Option(metavar="FILE", help="Motion to show as a ghost; may be given repeatedly."),
+        value_option("FILE", "Motion to show as a ghost; may be given repeatedly."),
     ] = None,
     skeleton: Annotated[
         str | None,
-        typer.Option(
-            metavar="FIGURE",
-            help="Skeleton file, for motions that hold none (AMC, MOT), or to solve markers with.",
+        value_option(
+            "FIGURE",
+            "Skeleton file, for motions that hold none (AMC, MOT), or to solve markers with.",
         ),
     ] = None,
     smpl_model: SmplModelFile = None,
     output: Annotated[
         str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write an .html that plays by itself, or a .glb, and end.",
-        ),
+        output_option("FILE", "Write an .html that plays by itself, or a .glb, and end."),
     ] = None,
     aside: Annotated[
-        float,
-        typer.Option(
-            metavar="METRES", help="How far to the left ghosts are shown, for side by side."
-        ),
+        float, value_option("METRES", "How far to the left ghosts are shown, for side by side.")
     ] = 0.0,
-    output_rate: Annotated[
-        float, typer.Option(metavar="HZ", help="Frames a second to write, at most.")
-    ] = 30.0,
+    output_rate: Annotated[float, value_option("HZ", "Frames a second to write, at most.")] = 30.0,
     reading: Annotated[RecordingOptions, ("up", "axes", "length_unit")],
     page: PageOptions,
 ) -> None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from exactik._options import option
 from exactik.cli._app import ANIMATE, command, remark, say
+from exactik.cli._options import argument
 from exactik.model import Skeleton
 from exactik.recordings.pipeline import (
-    BUILT_IN,
     LoadedSkeleton,
     RecordingOptions,
     read_skeleton,
@@ -33,9 +31,9 @@ class PageOptions:
 def pose(
     model: Annotated[
         str,
-        typer.Argument(
-            metavar="FIGURE",
-            help=f"A skeleton file, one of {', '.join(BUILT_IN)}, or a robot such as unitree_g1.",
+        argument(
+            "FIGURE",
+            "A skeleton file, one of {', '.join(BUILT_IN)}, or a robot such as unitree_g1.",
         ),
     ] = "human",
     *,

@@ -19,6 +19,7 @@ from exactik.cli._app import (
     say,
     show_frames,
 )
+from exactik.cli._options import argument, value_option
 from exactik.cli._outputs import MotionOutputs, plan_outputs
 from exactik.cli._play import SmplModelFile, holds_markers, read_motion
 from exactik.cli._pose import load_figure, serve
@@ -59,27 +60,22 @@ class _Outputs:
 
 @command(ANIMATE)
 def retarget(
-    motion: Annotated[
-        Path, typer.Argument(metavar="MOTION", help="What is taken over: BVH, AMC, GLB, NPZ, MOT.")
-    ],
+    motion: Annotated[Path, argument("MOTION", "What is taken over: BVH, AMC, GLB, NPZ, MOT.")],
     *,
     to: Annotated[
         str,
-        typer.Option(
-            metavar="FIGURE",
-            help="Who takes it over: a skeleton, character or robot file, human, or a robot by "
-            "name: unitree_g1.",
+        value_option(
+            "FIGURE",
+            "Who takes it over: a skeleton, character or robot file, human, or a robot by name: "
+            "unitree_g1.",
         ),
     ],
     bones: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Which bone takes over which: a .json that --save-bones wrote."
-        ),
+        value_option("FILE", "Which bone takes over which: a .json that --save-bones wrote."),
     ] = None,
     skeleton: Annotated[
-        str | None,
-        typer.Option(metavar="FIGURE", help="Skeleton file of MOTION if it holds none (AMC, MOT)."),
+        str | None, value_option("FIGURE", "Skeleton file of MOTION if it holds none (AMC, MOT).")
     ] = None,
     smpl_model: SmplModelFile = None,
     options: RetargetOptions,

@@ -130,11 +130,6 @@ def check_masses(
     return checked
 
 
-def _weigh_positions(masses: Array, positions: Array) -> Array:
-    """Return the mean of positions, (…, n, 3), by masses, (n,); shape (…, 3)."""
-    return np.einsum("n,...nk->...k", masses / masses.sum(), positions)
-
-
 @dataclass(frozen=True, eq=False)
 class Pose:
     """Frames of all bones in the world, for one configuration or a batch of them.
@@ -181,4 +176,5 @@ class Pose:
         centers = np.array([entry.center for entry in masses.values()])
         R_world_bone, p_world_bone = self.rotations[..., bones, :, :], self.positions[..., bones, :]
         places = p_world_bone + np.einsum("...mij,mj->...mi", R_world_bone, centers)
-        return _weigh_positions(np.array([entry.mass for entry in masses.values()]), places)
+        weights = np.array([entry.mass for entry in masses.values()])
+        return np.einsum("n,...nk->...k", weights / weights.sum(), places)

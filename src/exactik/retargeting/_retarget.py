@@ -1,12 +1,12 @@
 """Let another figure take over a motion: copy how parts are turned, then put feet and hands right.
 
-1. Parts of both bodies are told by names and shape (`_anatomy`), and made comparable whatever their
-   rest poses and axes (`_figure`).
+1. Parts of both bodies are told by names and shape (`anatomy`), and made comparable whatever their
+   rest poses and axes (`body`).
 2. The source's stances are found (`_contacts`); its path is scaled by the length of the legs, from
    the ground up.
 3. All parts are turned as the source's, within limits (`_copy_orientations`).
 4. Where limits make limbs jump, they change over within a moment instead (`_jumps`).
-5. Feet are planned so that they stand still while they stand (`_foot_plan`), and reached exactly;
+5. Feet are planned so that they stand still while they stand (`_feet`), and reached exactly;
    hips and joints give way as little as that needs (`_reach`).
 6. Wrists are put where the source's are, seen from the chest and scaled by the length of the arms;
    only the arms move (`_hands`).

@@ -246,6 +246,7 @@ def test_the_desk_is_kept_and_restored(tmp_path: Path):
         session.keep_balance()
         session.join("l_hand", "r_hand")
         made = session.q
+        assert wait_for(lambda: any(tmp_path.iterdir()))  # before it ends, as it may be killed
     (file,) = tmp_path.iterdir()
     assert len(json.loads(file.read_text())["keys"]) == 1
     with PoseViewer(ik.human(), autosave=tmp_path) as viewer:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from exactik._options import option, to_arguments
-from exactik.archive.tasks._outputs import check_formats, write_formats
+from exactik.archive.tasks._outputs import ManifestOptions, check_formats, write_formats
 from exactik.archive.tasks._storage import hash_file
 from exactik.archive.tasks._take import FileTask, load_figure
 from exactik.archive.tasks._worker import TaskResult
@@ -20,7 +20,7 @@ from exactik.retargeting import PlainRetargetOptions, measure_quality, retarget
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClipOptions(PlainRetargetOptions):
+class ClipOptions(PlainRetargetOptions, ManifestOptions):
     """What is asked of a clip."""
 
     formats: tuple[str, ...] = option(
@@ -30,10 +30,7 @@ class ClipOptions(PlainRetargetOptions):
         flags="--format",
     )
     output_rate: float | None = option(
-        None,
-        "Frames a second to write, if not those of the clip.",
-        unit="Hz",
-        metavar="HZ",
+        None, "Frames a second to write, if not those of the clip.", unit="Hz", metavar="HZ"
     )
     smpl_model: str | None = option(
         None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -27,8 +27,22 @@ CURVE_BINS = 60  # points of the thumbnail of a take's errors, one for two pixel
 GRAVITY = ("good", "care", "reject")
 
 
+class ManifestOptions:
+    """Options of which the row of a manifest may change some."""
+
+    def changed(self, changes: Mapping[str, Any]) -> Self:
+        """Return the options with some values replaced, by their names."""
+        known = [f.name for f in fields(cast(Any, self))]
+        for name in changes:
+            if name not in known:
+                raise UsageError(f"no option {name!r}; expected {join_names(sorted(known))}")
+        # A table has lists where a record has tuples.
+        lists = {name: tuple(value) for name, value in changes.items() if isinstance(value, list)}
+        return replace(cast(Any, self), **(dict(changes) | lists))
+
+
 @dataclass(frozen=True, kw_only=True)
-class TakeOptions(RecordingOptions):
+class TakeOptions(RecordingOptions, ManifestOptions):
     """What is asked of a take."""
 
     formats: tuple[str, ...] = option(
@@ -61,20 +75,6 @@ class TakeOptions(RecordingOptions):
         groups = {"recording": READING, "tracking": tracking}
         grouped = {group: {n: facts.pop(n) for n in names} for group, names in groups.items()}
         return {**grouped, **facts}
-
-    def changed(self, changes: Mapping[str, Any]) -> TakeOptions:
-        """Return the options with some values replaced, by their names: those of a manifest's row.
-
-        Args:
-            changes: attributes of this class.
-        """
-        known = [f.name for f in fields(TakeOptions)]
-        for name in changes:
-            if name not in known:
-                raise UsageError(f"no option {name!r}; expected {join_names(sorted(known))}")
-        # A table has lists where a record has tuples.
-        lists = {name: tuple(value) for name, value in changes.items() if isinstance(value, list)}
-        return replace(self, **(dict(changes) | lists))
 
 
 def check_formats(names: Sequence[str]) -> tuple[str, ...]:

@@ -55,14 +55,10 @@ def open_file_system(address: str) -> tuple[Any, str]:
         ) from None
     try:
         # A listing that is kept would hide what other processes write.
-        files, path = fsspec.core.url_to_fs(address, **_listing_options(address))
+        options = {"use_listings_cache": False} if is_remote(address) else {}
+        return fsspec.core.url_to_fs(address, **options)
     except ImportError as error:
         raise UsageError(f"{address}: {error}") from None
-    return files, path
-
-
-def _listing_options(address: str) -> dict[str, Any]:
-    return {"use_listings_cache": False} if is_remote(address) else {}
 
 
 def fingerprint_of(info: Mapping[str, Any]) -> str:
@@ -139,25 +135,26 @@ class Storage:
 
     def read_json(self, name: str) -> dict[str, Any] | None:
         """Return what a JSON file holds, None if there is no such file, or it is damaged."""
+        data = self._look(name, Path.read_bytes, lambda path: self._files.cat_file(path))
         try:
-            if not self.is_remote:
-                return json.loads(Path(self._root, name).read_bytes())
-            return json.loads(self._remote("read", name, self._files.cat_file))
-        except FileNotFoundError:
-            return None
-        except FileError as error:
-            if error.code == "missing":
-                return None
-            raise
+            return None if data is None else json.loads(data)
         except ValueError:
             return None
 
     def size_of(self, name: str) -> int | None:
         """Return the bytes of a file, None if there is none."""
+        return self._look(
+            name, lambda path: path.stat().st_size, lambda path: int(self._files.info(path)["size"])
+        )
+
+    def _look(
+        self, name: str, here: Callable[[Path], Answer], remote: Callable[[str], Answer]
+    ) -> Answer | None:
+        """Return what is seen of a file, None if there is none."""
         try:
             if not self.is_remote:
-                return os.stat(os.path.join(self._root, name)).st_size
-            return int(self._remote("read", name, self._files.info)["size"])
+                return here(Path(self._root, name))
+            return self._remote("read", name, remote)
         except FileNotFoundError:
             return None
         except FileError as error:

@@ -62,7 +62,8 @@ class SubjectTask:
             limits=options.limits,
             lock=options.lock,
         )
-        facts = _without_time(fit.to_dict())
+        facts = fit.to_dict()
+        del facts["seconds"]  # that it took: files are the same to the bit
         with storage.stage() as folder:
             file = folder / f"{place.rpartition('/')[2]}.npz"
             save_skeleton(fit.skeleton, file, up_axis=figure.up, metadata={"calibration": facts})
@@ -105,8 +106,3 @@ class SubjectTask:
 
 def _make_key(asked: Mapping[str, Any]) -> str:
     return hash_facts({**asked, "inputs": sorted(asked["inputs"].values())})
-
-
-def _without_time(facts: dict[str, Any]) -> dict[str, Any]:
-    """Return what a calibration says without how long it took: files are the same to the bit."""
-    return {key: value for key, value in facts.items() if key != "seconds"}

@@ -15,6 +15,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from exactik.cli._app import LOOK, AsJson, command, complain, err, out, print_json, progress_bar
+from exactik.cli._options import argument, value_option
 from exactik.cli.inspect._screen import describe_contents, format_facts, format_seconds
 from exactik.errors import ExactikError, FileError
 from exactik.io import READABLE, Facts, inspect_file
@@ -41,17 +42,13 @@ ABSENT = "–"
 @command(LOOK)
 def inspect(
     files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE...", help="Files, folders for all files below them, or human."
-        ),
+        list[str], argument("FILE...", "Files, folders for all files below them, or human.")
     ],
     *,
     table: Annotated[bool, typer.Option("--table", help="Print one line per file.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="Show all gaps, bones, names.")] = False,
     skeleton: Annotated[
-        str | None,
-        typer.Option(metavar="FIGURE", help="Skeleton of a motion that has none, such as an .asf."),
+        str | None, value_option("FIGURE", "Skeleton of a motion that has none, such as an .asf.")
     ] = None,
     reading: Annotated[RecordingOptions, ("length_unit",)],
     as_json: AsJson = False,

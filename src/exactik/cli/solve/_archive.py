@@ -24,6 +24,7 @@ from exactik.archive import (
 )
 from exactik.cli._app import SOLVE, AsJson, app, command, complain, print_json, say, show_frames
 from exactik.cli._help import CommandGroup
+from exactik.cli._options import argument, output_option
 from exactik.errors import UsageError
 
 archives = typer.Typer(
@@ -33,13 +34,7 @@ archives = typer.Typer(
     "exactik archive status solved",
 )
 ArchiveFolder = Annotated[
-    Path,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FOLDER",
-        help="Folder of the archive: ledger, index, summary.",
-    ),
+    Path, output_option("FOLDER", "Folder of the archive: ledger, index, summary.")
 ]
 app.add_typer(archives, name="archive", rich_help_panel=SOLVE)
 
@@ -48,9 +43,9 @@ app.add_typer(archives, name="archive", rich_help_panel=SOLVE)
 def run(
     sources: Annotated[
         list[str],
-        typer.Argument(
-            metavar="SOURCE...",
-            help="Folders, patterns, files or manifests (.csv, .jsonl); paths or s3://bucket/….",
+        argument(
+            "SOURCE...",
+            "Folders, patterns, files or manifests (.csv, .jsonl); paths or s3://bucket/….",
         ),
     ],
     output: ArchiveFolder,
@@ -74,9 +69,9 @@ def run(
 def retarget(
     sources: Annotated[
         list[str],
-        typer.Argument(
-            metavar="SOURCE...",
-            help="Folders, patterns, files or manifests (.csv, .jsonl) of motions; paths or s3://….",
+        argument(
+            "SOURCE...",
+            "Folders, patterns, files or manifests (.csv, .jsonl) of motions; paths or s3://….",
         ),
     ],
     output: ArchiveFolder,
@@ -145,7 +140,7 @@ def _print_result(result: ArchiveResult, as_json: bool) -> None:
 
 @command(SOLVE, under=archives)
 def status(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the archive.")],
+    folder: Annotated[Path, argument("FOLDER", "Folder of the archive.")],
     as_json: AsJson = False,
 ) -> None:
     """Tell how far an archive is, also while it is being solved elsewhere.

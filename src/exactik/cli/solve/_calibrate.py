@@ -7,12 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from exactik._options import to_arguments
 from exactik._text import join_names
 from exactik.cli._app import SOLVE, AsJson, Entries, command, print_json, say, show_frames
-from exactik.cli._options import TakeOption
+from exactik.cli._options import TakeOption, argument, output_option, value_option
 from exactik.cli._outputs import find_recordings
 from exactik.cli.solve._opensim import run_scale_setup
 from exactik.errors import FileError, UsageError
@@ -41,40 +39,32 @@ MAX_LISTED_NAMES = 8
 def calibrate(
     recordings: Annotated[
         list[str],
-        typer.Argument(
-            metavar="MARKERS...",
-            help="Recordings of the subject: a static and walks, for instance; or a set-up file of "
+        argument(
+            "MARKERS...",
+            "Recordings of the subject: a static and walks, for instance; or a set-up file of "
             "OpenSim's scale tool.",
         ),
     ],
     *,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Skeleton to write: .npz, which keeps markers, or .osim if the figure is one.",
+        output_option(
+            "FILE", "Skeleton to write: .npz, which keeps markers, or .osim if the figure is one."
         ),
     ] = None,
     skeleton: Annotated[
         str,
-        typer.Option(
-            metavar="FIGURE",
-            help="The figure: a file (.asf .bvh .npz .glb .osim .urdf .xml), or human, ours.",
+        value_option(
+            "FIGURE", "The figure: a file (.asf .bvh .npz .glb .osim .urdf .xml), or human, ours."
         ),
     ] = "human",
     marker_set: Annotated[
-        str | None,
-        typer.Option(metavar="SET", help="Marker set of OpenSim (.xml) to put on an .osim figure."),
+        str | None, value_option("SET", "Marker set of OpenSim (.xml) to put on an .osim figure.")
     ] = None,
     take: TakeOption = None,
     subject: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Name of the person to fit the figure to, if several were recorded.",
-        ),
+        value_option("NAME", "Name of the person to fit the figure to, if several were recorded."),
     ] = None,
     fitting: CalibrateOptions,
     reading: Annotated[RecordingOptions, ("mapping", "start", "end", "up", "axes", "length_unit")],

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from exactik.cli._app import SOLVE, AsJson, command, complain
-from exactik.cli._options import TakeOption
+from exactik.cli._options import TakeOption, argument, value_option
 from exactik.cli._outputs import MotionOutputs, find_recordings, plan_outputs
 from exactik.cli.solve._opensim import solve_setups
 from exactik.cli.solve._solve_all import SolveRequest, solve_all
@@ -24,18 +24,18 @@ from exactik.recordings.pipeline import FigureOptions, RecordingOptions, read_sk
 def solve(
     recordings: Annotated[
         list[str],
-        typer.Argument(
-            metavar="MARKERS...",
-            help="Recordings: files, patterns, folders; or set-up files of OpenSim's IK tool.",
+        argument(
+            "MARKERS...",
+            "Recordings: files, patterns, folders; or set-up files of OpenSim's IK tool.",
         ),
     ],
     *,
     skeleton: Annotated[
         str | None,
-        typer.Option(
-            metavar="FIGURE",
-            help="The figure: a file (.asf .bvh .npz .glb .osim .urdf .xml), or human, ours. "
-            "Set-up files name their own.",
+        value_option(
+            "FIGURE",
+            "The figure: a file (.asf .bvh .npz .glb .osim .urdf .xml), or human, ours. Set-up "
+            "files name their own.",
         ),
     ] = None,
     outputs: MotionOutputs,
@@ -51,8 +51,7 @@ def solve(
     options: RecordingOptions,
     figure: FigureOptions,
     threads: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Number of threads; one per processor if not given.", min=1),
+        int | None, value_option("N", "Number of threads; one per processor if not given.", min=1)
     ] = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Say all that was read, assumed and found.")

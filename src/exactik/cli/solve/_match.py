@@ -7,10 +7,9 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from exactik._text import count_noun
 from exactik.cli._app import SOLVE, AsJson, command, print_json, say
+from exactik.cli._options import argument, output_option, value_option
 from exactik.errors import UsageError
 from exactik.io import open_atomic
 from exactik.recordings.calibration import Match
@@ -31,23 +30,16 @@ HEADER = """\
 
 @command(SOLVE)
 def match(
-    recording: Annotated[str, typer.Argument(metavar="MARKERS", help="A recording.")],
+    recording: Annotated[str, argument("MARKERS", "A recording.")],
     *,
     skeleton: Annotated[
         str,
-        typer.Option(
-            metavar="FIGURE",
-            help="The figure: a file (.asf .bvh .npz .glb .urdf .xml), or human, ours.",
+        value_option(
+            "FIGURE", "The figure: a file (.asf .bvh .npz .glb .urdf .xml), or human, ours."
         ),
     ] = "human",
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="File to write, for --mapping to read: .csv or .json.",
-        ),
+        Path | None, output_option("FILE", "File to write, for --mapping to read: .csv or .json.")
     ] = None,
     options: Annotated[
         RecordingOptions,

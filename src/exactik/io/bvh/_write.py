@@ -63,7 +63,8 @@ def write_bvh(motion: Motion, path: str, length_unit: str | float = "cm") -> Non
     for bone in skeleton.bones:
         _check_name(bone.name, path)
     order = [int(k) - 1 for k in skeleton.tree.frame_order]
-    channels = [_choose_channels(skeleton, rest, k) for k in order if _is_joint(skeleton, rest, k)]
+    joints = [k for k in order if skeleton.bones[k].name not in rest.end_sites]
+    channels = [_choose_channels(skeleton, rest, k) for k in joints]
     line = " ".join([NUMBER_FORMAT] * sum(6 if c.has_positions else 3 for c in channels)) + "\n"
     chunk_frames = max(1, CHUNK_ENTRIES // (9 * len(skeleton.bones)))
     last_angles = None
@@ -85,10 +86,6 @@ def _check_name(name: str, path: str) -> None:
     if name != name.strip() or len(name.splitlines()) > 1 or "{" in name or "}" in name:
         rule = "in BVH a name has no braces, no line ends and no blanks around it"
         raise FileError(path, f"cannot be written: bone {name!r} must be renamed, for {rule}")
-
-
-def _is_joint(skeleton: Skeleton, rest: RestFrames, k: int) -> bool:
-    return skeleton.bones[k].name not in rest.end_sites
 
 
 def _choose_channels(skeleton: Skeleton, rest: RestFrames, k: int) -> _Channels:

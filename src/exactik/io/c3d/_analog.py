@@ -29,7 +29,7 @@ from exactik.io._files import make_unique, read_bytes
 from exactik.io._notes import Notes
 from exactik.io.c3d._frames import DataLayout, FrameRange
 from exactik.io.c3d._parameters import MAX_UINT16, C3dHeader, Encoding, Parameters
-from exactik.model.motion import Analog, ForcePlate, LazySamples, Markers
+from exactik.model.motion import Analog, LazySamples, Markers
 from exactik.typing import Array
 
 LOWEST_SIGNED_OFFSET = -16384
@@ -217,7 +217,8 @@ def pack_analog(markers: Markers, metres: float) -> AnalogWords:
     length = {1e-3: "mm", 1e-2: "cm", 1.0: "m"}.get(metres, "")
     plates = []
     for number, plate in enumerate(markers.force_plates, start=1):
-        if samples == 0 or not _fits(plate.rate, markers, samples) or not _is_known(plate):
+        fits = samples > 0 and _fits(plate.rate, markers, samples)
+        if not fits or not np.isfinite(plate.wrench).any():
             continue
         scale = np.repeat([1.0, 1.0 / metres], 3)
         channels = []
@@ -248,10 +249,6 @@ def _find_samples_per_frame(markers: Markers) -> int:
 
 def _fits(rate: float, markers: Markers, samples: int) -> bool:
     return abs(rate / markers.rate - samples) < 1e-3 * samples
-
-
-def _is_known(plate: ForcePlate) -> bool:
-    return bool(np.isfinite(plate.wrench).any())
 
 
 def _fit_rows(values: Array, rows: int) -> Array:

@@ -73,7 +73,7 @@ def read_force_plates(
         kind = int(types[k]) if k < len(types) and np.isfinite(types[k]) else 0
         origin = _find_origin(parameters, k, kind, metres, notes)
         count = 0 if analog is None else len(analog)
-        wrench = LazySamples(partial(_make_unknown, count), count)
+        wrench = LazySamples(partial(np.full, (count, 6), np.nan), count)
         channels = _find_channels(parameters, k, kind, analog, notes)
         if analog is not None and len(channels) > 0:
             recipe = _PlateChannels(
@@ -194,10 +194,6 @@ def _choose_moment_unit(
 
 
 # --- what plates measure
-
-
-def _make_unknown(count: int) -> Array:
-    return np.full((count, 6), np.nan)
 
 
 def _compute_wrench(analog: Analog, recipe: _PlateChannels) -> Array:

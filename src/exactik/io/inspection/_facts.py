@@ -24,19 +24,12 @@ _UNIT_NAMES[0.0254 / 0.45] = "1/0.45 in"
 
 @dataclass(frozen=True)
 class DofFacts:
-    """A degree of freedom.
+    """A degree of freedom."""
 
-    Attributes:
-        name: without the bone, such as "rx".
-        unit: "rad" or "m".
-        lower: limit in that unit, None where there is none.
-        upper: likewise.
-    """
-
-    name: str
-    unit: str
-    lower: float | None
-    upper: float | None
+    name: str  # without the bone, such as "rx"
+    unit: str  # "rad" or "m"
+    lower: float | None  # limit in that unit, None where there is none
+    upper: float | None  # likewise
 
     @property
     def is_limited(self) -> bool:
@@ -46,44 +39,27 @@ class DofFacts:
 
 @dataclass(frozen=True)
 class BoneFacts:
-    """A bone.
+    """A bone."""
 
-    Attributes:
-        name: of the bone.
-        parent: name of its parent, None for a root.
-        joint: in words.
-        dofs: of the joint, without those that follow others.
-        follows: dof that follows another, without the bone → that other, empty if it is held.
-    """
-
-    name: str
-    parent: str | None
-    joint: str
-    dofs: tuple[DofFacts, ...]
+    name: str  # of the bone
+    parent: str | None  # name of its parent, None for a root
+    joint: str  # in words
+    dofs: tuple[DofFacts, ...]  # of the joint, without those that follow others
+    # Dof that follows another, without the bone → that other, empty if it is held
     follows: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class SkeletonFacts:
-    """A skeleton.
+    """A skeleton."""
 
-    Attributes:
-        name: what the file calls it.
-        bones: parents before children.
-        dofs: their number.
-        limited: how many of them have limits.
-        coupled: how many follow another one, as a robot's mimic joints do.
-        loops: how many closed loops hold bones together.
-        size: extent of the neutral pose along x, y and z [m].
-    """
-
-    name: str
-    bones: tuple[BoneFacts, ...]
-    dofs: int
-    limited: int
-    coupled: int
-    loops: int
-    size: tuple[float, float, float]
+    name: str  # what the file calls it
+    bones: tuple[BoneFacts, ...]  # parents before children
+    dofs: int  # their number
+    limited: int  # how many of them have limits
+    coupled: int  # how many follow another one, as a robot's mimic joints do
+    loops: int  # how many closed loops hold bones together
+    size: tuple[float, float, float]  # extent of the neutral pose along x, y and z [m]
 
 
 @dataclass(frozen=True)
@@ -97,67 +73,48 @@ class MarkerFacts:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is in a file and what is odd about it. Frames are numbered as in the file.
+    """What is in a file and what is odd about it. Frames are numbered as in the file."""
 
-    Attributes:
-        path: of the file, as it was given.
-        kind: "markers", "motion", "skeleton" or "coordinates" (a motion without its skeleton).
-        format: such as "C3D".
-        maker: company or program that wrote it, empty where the file does not say.
-        frames: number of frames, None where there is no recording; so are the next three.
-        rate: frames a second [Hz].
-        duration: frames divided by rate [s].
-        first_frame: number of the first frame in the file.
-        missing: share of marker positions, or of frames of a motion, that are missing; 0 to 1.
-        complete: first and last frame of the longest stretch in which every marker is seen that has
-            a name and is seen at all; None without such a frame.
-        length_unit: of the file, such as "mm"; empty where nothing tells.
-        up_axis: "x", "y" or "z" where the file says so.
-        tallest_axis: axis along which the figure is much larger than along the others, if any.
-        space: lowest and highest coordinate along x, y and z [m]; empty without positions.
-        markers: in the order of the file.
-        computed: name of a point that is computed from markers → code that says how it is known.
-        marker_set: title of the known set that the names are of, empty if none.
-        prefixes: subject before the colon → how many markers or bones have it.
-        others: kind of numbers that are no markers → how many series there are.
-        skeleton: the bones, None without any.
-        skeleton_path: the other file that the skeleton was read from.
-        columns: names of the columns of "coordinates".
-        swaps: pairs of markers that seem to exchange places.
-        frozen: markers that stand still to the last digit while others move.
-        details: what else is known, in words: subject → sentence.
-        assumed: what files of this format never say, and what was taken instead. A note is a
-            sentence, and a `code` for programs.
-        oddities: likewise what is odd about this file, what matters most first.
-    """
-
-    path: str
-    kind: str
-    format: str
-    maker: str = ""
+    path: str  # of the file, as it was given
+    kind: str  # "markers", "motion", "skeleton" or "coordinates" (a motion without its skeleton)
+    format: str  # such as "C3D"
+    maker: str = ""  # company or program that wrote it, empty where the file does not say
+    # Number of frames, None where there is no recording; so are the next three
     frames: int | None = None
-    rate: float | None = None
-    duration: float | None = None
-    first_frame: int | None = None
+    rate: float | None = None  # frames a second [Hz]
+    duration: float | None = None  # frames divided by rate [s]
+    first_frame: int | None = None  # number of the first frame in the file
+    # Share of marker positions, or of frames of a motion, that are missing; 0 to 1
     missing: float = 0.0
+    # First and last frame of the longest stretch in which every marker is seen that has a name and
+    # is seen at all; None without such a frame
     complete: tuple[int, int] | None = None
-    length_unit: str = ""
-    up_axis: str | None = None
+    length_unit: str = ""  # of the file, such as "mm"; empty where nothing tells
+    up_axis: str | None = None  # "x", "y" or "z" where the file says so
+    # Axis along which the figure is much larger than along the others, if any
     tallest_axis: str | None = None
+    # Lowest and highest coordinate along x, y and z [m]; empty without positions
     space: tuple[Range, ...] = ()
-    markers: tuple[MarkerFacts, ...] = ()
+    markers: tuple[MarkerFacts, ...] = ()  # in the order of the file
+    # Name of a point that is computed from markers → code that says how it is known
     computed: Mapping[str, str] = field(default_factory=dict)
-    marker_set: str = ""
+    marker_set: str = ""  # title of the known set that the names are of, empty if none
+    # Subject before the colon → how many markers or bones have it
     prefixes: Mapping[str, int] = field(default_factory=dict)
+    # Kind of numbers that are no markers → how many series there are
     others: Mapping[str, int] = field(default_factory=dict)
-    skeleton: SkeletonFacts | None = None
-    skeleton_path: str = ""
-    columns: tuple[str, ...] = ()
-    swaps: tuple[Swap, ...] = ()
+    skeleton: SkeletonFacts | None = None  # the bones, None without any
+    skeleton_path: str = ""  # the other file that the skeleton was read from
+    columns: tuple[str, ...] = ()  # names of the columns of "coordinates"
+    swaps: tuple[Swap, ...] = ()  # pairs of markers that seem to exchange places
+    # Markers that stand still to the last digit while others move
     frozen: tuple[FrozenMarker, ...] = ()
+    # What else is known, in words: subject → sentence
     details: Mapping[str, str] = field(default_factory=dict)
+    # What files of this format never say, and what was taken instead. A note is a sentence, and a
+    # `code` for programs.
     assumed: tuple[Note, ...] = ()
-    oddities: tuple[Note, ...] = ()
+    oddities: tuple[Note, ...] = ()  # likewise what is odd about this file, what matters most first
 
 
 def name_unit(metres: float) -> str:

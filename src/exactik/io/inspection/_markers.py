@@ -28,6 +28,7 @@ from exactik.model.motion import (
     Motion,
     Swap,
     find_frozen_markers,
+    find_segments,
     find_swaps,
 )
 
@@ -162,14 +163,10 @@ def _measure_sides_mm(plate: ForcePlate) -> tuple[int, int]:
 
 def _find_gaps(markers: Markers) -> tuple[MarkerFacts, ...]:
     """Return the gaps of every marker."""
-    gone = markers.missing
-    edges = np.diff(np.pad(gone, ((1, 1), (0, 0))).astype(np.int8), axis=0)
-    facts = []
-    for m, name in enumerate(markers.names):
-        starts = np.flatnonzero(edges[:, m] == 1) + markers.first_frame
-        stops = np.flatnonzero(edges[:, m] == -1) + markers.first_frame - 1
-        gaps = tuple(zip(starts.tolist(), stops.tolist(), strict=True))
-        facts.append(MarkerFacts(name, int(gone[:, m].sum()), gaps))
+    facts, first = [], markers.first_frame
+    for name, gone in zip(markers.names, markers.missing.T, strict=True):
+        gaps = tuple((gap.first + first, gap.last + first) for gap in find_segments(gone))
+        facts.append(MarkerFacts(name, int(gone.sum()), gaps))
     return tuple(facts)
 
 
@@ -180,13 +177,11 @@ def _find_complete_frames(markers: Markers) -> tuple[int, int] | None:
     gone = gone[:, ~gone.all(axis=0) & (named | ~named.any())]
     if gone.shape[1] == 0:
         return None
-    edges = np.diff(np.pad(~gone.any(axis=1), 1).astype(np.int8))
-    starts, stops = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
-    if len(starts) == 0:
+    whole = find_segments(np.asarray(~gone.any(axis=1)))
+    if len(whole) == 0:
         return None
-    best = int(np.argmax(stops - starts))
-    first = markers.first_frame
-    return int(starts[best]) + first, int(stops[best]) + first - 1
+    best, first = max(whole, key=lambda stretch: stretch.frame_count), markers.first_frame
+    return best.first + first, best.last + first
 
 
 def count_prefixes(names: Iterable[str]) -> dict[str, int]:

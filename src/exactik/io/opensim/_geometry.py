@@ -13,8 +13,13 @@ from exactik.errors import FileError
 from exactik.io._notes import Notes
 from exactik.io._xml import Element
 from exactik.io.meshes import MeshFinder, MeshLibrary
-from exactik.io.opensim._document import objects_of, open_set, read_document
-from exactik.io.opensim._frames import FrameTable, body_fixed_xyz
+from exactik.io.opensim._document import (
+    FrameTable,
+    body_fixed_xyz,
+    objects_of,
+    open_set,
+    read_document,
+)
 from exactik.model.visuals import Material, Mesh, Visuals, make_box, make_cylinder, make_sphere
 from exactik.typing import Array
 

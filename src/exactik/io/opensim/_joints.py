@@ -18,10 +18,16 @@ from exactik.io.opensim._description import (
     OpenSimCoordinate,
     OpenSimJoint,
     TransformAxis,
+    find_function,
+    read_function,
 )
-from exactik.io.opensim._document import objects_of, open_set
-from exactik.io.opensim._frames import FrameTable, body_fixed_xyz, read_socket
-from exactik.io.opensim._functions import find_function, read_function
+from exactik.io.opensim._document import (
+    FrameTable,
+    body_fixed_xyz,
+    objects_of,
+    open_set,
+    read_socket,
+)
 from exactik.model.functions import Constant, CoordinateFunction, Linear
 
 # Kind of joint → how many coordinates it has; of a custom joint as many as drive its axes.

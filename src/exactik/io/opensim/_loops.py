@@ -7,7 +7,7 @@ import numpy as np
 from exactik.errors import ExactikError
 from exactik.io._xml import Element
 from exactik.io.opensim._description import GROUND, FramePlace
-from exactik.io.opensim._frames import FrameTable, body_fixed_xyz, read_socket
+from exactik.io.opensim._document import FrameTable, body_fixed_xyz, read_socket
 from exactik.model import Loop
 from exactik.typing import Array
 

@@ -16,10 +16,16 @@ from exactik.io.opensim._description import (
     OpenSimJoint,
     OpenSimMarker,
     OpenSimModel,
+    find_function,
+    read_function,
 )
-from exactik.io.opensim._document import objects_of, open_set, read_document
-from exactik.io.opensim._frames import FrameTable, read_socket
-from exactik.io.opensim._functions import find_function, read_function
+from exactik.io.opensim._document import (
+    FrameTable,
+    objects_of,
+    open_set,
+    read_document,
+    read_socket,
+)
 from exactik.io.opensim._joints import read_joints
 from exactik.io.opensim._loops import LOOP_TAGS, read_loop
 from exactik.model import Loop

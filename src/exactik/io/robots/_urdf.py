@@ -13,7 +13,7 @@ the names of the links and the order of a walk from the root, children as their 
 
 A revolute or prismatic joint without `lower` and `upper` is free; if one of them is absent it is 0,
 as the format says, and one of 1e30 or more is none, as we write it; a velocity of 0 is none, too.
-Shapes are in `_urdf_visuals`; inertias, but for masses and their centres, transmissions and what
+Shapes are in `_read`; inertias, but for masses and their centres, transmissions and what
 simulators add are skipped.
 """
 

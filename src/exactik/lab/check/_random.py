@@ -45,12 +45,8 @@ def _draw_axis(rng: Rng) -> str | Array:
     return str(rng.choice(list("xyz"))) if rng.random() < 0.5 else _draw_unit_vector(rng)
 
 
-def _draw_euler_order(rng: Rng) -> str:
-    return str(rng.choice(EULER_ORDERS if rng.random() < 0.75 else _SUBSETS))
-
-
 def _draw_euler_joint(rng: Rng) -> Joint:
-    order = _draw_euler_order(rng)
+    order = str(rng.choice(EULER_ORDERS if rng.random() < 0.75 else _SUBSETS))
     return Joint.euler(order, limits=_draw_limits(rng, len(order)))
 
 

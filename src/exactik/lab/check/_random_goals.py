@@ -186,25 +186,15 @@ def random_goals(
 
 @dataclass(frozen=True, eq=False)
 class RandomProblem:
-    """One random problem with a configuration to look at.
+    """One random problem with a configuration to look at."""
 
-    Attributes:
-        problem: skeleton, goals, limits and locks.
-        q: the configuration, (nq,).
-        goals: the goals as given to the problem.
-        limits: "hard", "soft" or "off", as given.
-        lock: True where a dof is locked, (nv,).
-        weight_matrix: W over all rows, or None where the goals' own weights hold.
-        largest_log: longest rotation vector among the residuals at q [rad].
-    """
-
-    problem: Problem
-    q: Array
-    goals: tuple[Goal, ...]
-    limits: str
-    lock: BoolArray
-    weight_matrix: Array | None
-    largest_log: float
+    problem: Problem  # skeleton, goals, limits and locks
+    q: Array  # the configuration, (nq,)
+    goals: tuple[Goal, ...]  # the goals as given to the problem
+    limits: str  # "hard", "soft" or "off", as given
+    lock: BoolArray  # True where a dof is locked, (nv,)
+    weight_matrix: Array | None  # W over all rows, or None where the goals' own weights hold
+    largest_log: float  # longest rotation vector among the residuals at q [rad]
 
     @property
     def skeleton(self) -> Skeleton:

@@ -144,7 +144,8 @@ def _find_entries(problem: Problem, index: list[int]) -> list[tuple[int, int, in
 
     Dofs of which neither is above the other have no entry: unless goals are coupled, it is zero.
     """
-    if _has_full_rows(problem):
+    # Rows are those of one chain of all dofs, as where weights couple goals.
+    if np.array_equal(problem.pattern.dof_level, np.arange(problem.skeleton.nv)):
         low, high = sorted(range(2), key=lambda k: index[k])
         corners = [(0, 0), (1, 1), (high, low)]
         return [(a, b, index[a], index[b]) for a, b in corners]
@@ -153,11 +154,6 @@ def _find_entries(problem: Problem, index: list[int]) -> list[tuple[int, int, in
         for dof, level, above in zip(*problem.skeleton.ancestor_pairs, strict=True)
         if dof in index and above in index
     ]
-
-
-def _has_full_rows(problem: Problem) -> bool:
-    """Whether rows are those of one chain of all dofs, as where weights couple goals."""
-    return bool(np.array_equal(problem.pattern.dof_level, np.arange(problem.skeleton.nv)))
 
 
 def _choose_range(problem: Problem, dof: int, value: float) -> tuple[float, float]:

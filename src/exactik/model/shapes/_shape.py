@@ -19,13 +19,9 @@ MAX_SPLIT = 4  # capsules across a box: thinner boxes would need hundreds
 
 @dataclass(frozen=True, eq=False)
 class CollisionShape:
-    """Base of all shapes; places are in the frame of the bone, or in the world without one.
+    """Base of all shapes; places are in the frame of the bone, or in the world without one."""
 
-    Attributes:
-        bone: name of the bone that carries it; None for an obstacle that stays.
-    """
-
-    bone: str | None
+    bone: str | None  # name of the bone that carries it; None for an obstacle that stays
 
     def __post_init__(self) -> None:
         """Check and keep arrays."""
@@ -46,17 +42,11 @@ class CollisionShape:
 
 @dataclass(frozen=True, eq=False)
 class Capsule(CollisionShape):
-    """All that is within a radius of a segment.
+    """All that is within a radius of a segment."""
 
-    Attributes:
-        start: of the segment [m], (3,).
-        end: [m], (3,); the same for a sphere.
-        radius: [m].
-    """
-
-    start: ArrayLike
-    end: ArrayLike
-    radius: float
+    start: ArrayLike  # of the segment [m], (3,)
+    end: ArrayLike  # [m], (3,); the same for a sphere
+    radius: float  # [m]
 
     @property
     def ends(self) -> Array:
@@ -74,16 +64,11 @@ class Sphere(Capsule):
 
 @dataclass(frozen=True, eq=False)
 class Cuboid(CollisionShape):
-    """A box.
+    """A box."""
 
-    Attributes:
-        center: [m], (3,).
-        size: its lengths along its own axes [m], (3,).
-        rotation: its axes are the columns, (3, 3).
-    """
-
-    center: ArrayLike
-    size: ArrayLike
+    center: ArrayLike  # [m], (3,)
+    size: ArrayLike  # its lengths along its own axes [m], (3,)
+    # Its axes are the columns, (3, 3)
     rotation: ArrayLike = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
     def __post_init__(self) -> None:

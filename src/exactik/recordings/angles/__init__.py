@@ -1,6 +1,5 @@
 """What people publish about a movement: joint angles by the ISB's recommendations, gait."""
 
-from exactik.recordings.angles._angle_rates import compute_angle_rates
 from exactik.recordings.angles._body_segments import (
     SEGMENTS,
     BodySegments,
@@ -38,6 +37,7 @@ from exactik.recordings.angles._gait_events import (
 from exactik.recordings.angles._joint_angles import JointAngles, compute_joint_angles
 from exactik.recordings.angles._joint_words import (
     JointWords,
+    compute_angle_rates,
     join_sides,
     name_angle_for_people,
 )

@@ -18,44 +18,29 @@ the hip) are sound there, and undefined at 90° of abduction instead.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 
 class AngleName(NamedTuple):
-    """One of the three angles of a joint.
+    """One of the three angles of a joint."""
 
-    Attributes:
-        name: without side, such as "hip_flexion".
-        right: sign of the Euler angle on the right and in the middle.
-        left: sign of it on the left.
-        positive: what a positive angle is, in words.
-        ends: in a word or two, what lies below and above zero, for curves.
-    """
-
-    name: str
-    right: int
-    left: int
-    positive: str
-    ends: tuple[str, str]
+    name: str  # without side, such as "hip_flexion"
+    right: int  # sign of the Euler angle on the right and in the middle
+    left: int  # sign of it on the left
+    positive: str  # what a positive angle is, in words
+    ends: tuple[str, str]  # in a word or two, what lies below and above zero, for curves
 
 
 class JointDefinition(NamedTuple):
-    """Angles between two segments.
+    """Angles between two segments."""
 
-    Attributes:
-        joint: what it is called in tables and charts.
-        proximal: segment, without side where there are two; "lab" is the laboratory.
-        distal: segment, without side.
-        paired: whether there is one on either side.
-        order: of the axes, first to last; x forward, y up, z right.
-        angles: of the axes in that order; None for one that is not an angle people use.
-    """
-
-    joint: str
-    proximal: str
-    distal: str
-    paired: bool
-    order: str
+    joint: str  # what it is called in tables and charts
+    proximal: str  # segment, without side where there are two; "lab" is the laboratory
+    distal: str  # segment, without side
+    paired: bool  # whether there is one on either side
+    order: str  # of the axes, first to last; x forward, y up, z right
+    # Of the axes in that order; None for one that is not an angle people use
     angles: tuple[AngleName | None, AngleName | None, AngleName | None]
 
     @property
@@ -64,196 +49,79 @@ class JointDefinition(NamedTuple):
         return self.order[0] == self.order[2]
 
 
-JOINTS: tuple[JointDefinition, ...] = (
-    JointDefinition(
-        joint="pelvis",
-        proximal="lab",
-        distal="pelvis",
-        paired=False,
-        order="YXZ",
-        angles=(
-            AngleName(
-                "pelvis_rotation",
-                1,
-                1,
-                "to the left: the right side forward",
-                ("to the right", "to the left"),
-            ),
-            AngleName(
-                "pelvis_obliquity", -1, -1, "right side up", ("right side down", "right side up")
-            ),
-            AngleName("pelvis_tilt", -1, -1, "anterior: front down", ("posterior", "anterior")),
-        ),
-    ),
-    JointDefinition(
-        joint="thorax",
-        proximal="lab",
-        distal="thorax",
-        paired=False,
-        order="YXZ",
-        angles=(
-            AngleName("thorax_rotation", 1, 1, "to the left", ("to the right", "to the left")),
-            AngleName(
-                "thorax_obliquity", -1, -1, "right side up", ("right side down", "right side up")
-            ),
-            AngleName("thorax_tilt", -1, -1, "forward", ("backward", "forward")),
-        ),
-    ),
-    JointDefinition(
-        joint="trunk",
-        proximal="pelvis",
-        distal="thorax",
-        paired=False,
-        order="ZXY",
-        angles=(
-            AngleName("trunk_flexion", -1, -1, "flexion", ("extension", "flexion")),
-            AngleName(
-                "trunk_bending",
-                1,
-                1,
-                "lateral bending to the right",
-                ("to the left", "to the right"),
-            ),
-            AngleName("trunk_rotation", 1, 1, "to the left", ("to the right", "to the left")),
-        ),
-    ),
-    JointDefinition(
-        joint="neck",
-        proximal="thorax",
-        distal="head",
-        paired=False,
-        order="ZXY",
-        angles=(
-            AngleName("neck_flexion", -1, -1, "flexion", ("extension", "flexion")),
-            AngleName(
-                "neck_bending",
-                1,
-                1,
-                "lateral bending to the right",
-                ("to the left", "to the right"),
-            ),
-            AngleName("neck_rotation", 1, 1, "to the left", ("to the right", "to the left")),
-        ),
-    ),
-    JointDefinition(
-        joint="hip",
-        proximal="pelvis",
-        distal="thigh",
-        paired=True,
-        order="ZXY",
-        angles=(
-            AngleName("hip_flexion", 1, 1, "flexion", ("extension", "flexion")),
-            AngleName("hip_adduction", 1, -1, "adduction", ("abduction", "adduction")),
-            AngleName("hip_rotation", 1, -1, "internal", ("external", "internal")),
-        ),
-    ),
-    JointDefinition(
-        joint="knee",
-        proximal="thigh",
-        distal="shank",
-        paired=True,
-        order="ZXY",
-        angles=(
-            AngleName("knee_flexion", -1, -1, "flexion", ("extension", "flexion")),
-            AngleName("knee_adduction", 1, -1, "adduction (varus)", ("valgus", "varus")),
-            AngleName("knee_rotation", 1, -1, "internal", ("external", "internal")),
-        ),
-    ),
-    JointDefinition(
-        joint="ankle",
-        proximal="shank",
-        distal="foot",
-        paired=True,
-        order="ZXY",
-        angles=(
-            AngleName(
-                "ankle_dorsiflexion", 1, 1, "dorsiflexion", ("plantarflexion", "dorsiflexion")
-            ),
-            AngleName(
-                "ankle_inversion", 1, -1, "inversion: sole to the middle", ("eversion", "inversion")
-            ),
-            AngleName("ankle_rotation", 1, -1, "internal", ("external", "internal")),
-        ),
-    ),
-    JointDefinition(
-        joint="toes",
-        proximal="foot",
-        distal="toes",
-        paired=True,
-        order="ZXY",
-        angles=(
-            AngleName("toe_extension", 1, 1, "extension (toes up)", ("flexion", "extension")),
-            None,
-            None,
-        ),
-    ),
-    JointDefinition(
-        joint="shoulder",
-        proximal="thorax",
-        distal="upper_arm",
-        paired=True,
-        order="YXY",
-        angles=(
-            AngleName(
-                "shoulder_plane",
-                1,
-                -1,
-                "plane of elevation: 0° abduction, 90° flexion",
-                ("behind", "in front"),
-            ),
-            AngleName("shoulder_elevation", -1, 1, "elevation, 0° to 180°", ("down", "up")),
-            AngleName("shoulder_rotation", 1, -1, "internal", ("external", "internal")),
-        ),
-    ),
-    JointDefinition(
-        joint="shoulder",
-        proximal="thorax",
-        distal="upper_arm",
-        paired=True,
-        order="ZXY",
-        angles=(
-            AngleName("shoulder_flexion", 1, 1, "flexion", ("extension", "flexion")),
-            AngleName("shoulder_adduction", 1, -1, "adduction", ("abduction", "adduction")),
-            None,
-        ),
-    ),
-    JointDefinition(
-        joint="elbow",
-        proximal="upper_arm",
-        distal="radius",
-        paired=True,
-        order="ZXY",
-        angles=(
-            AngleName("elbow_flexion", 1, 1, "flexion", ("extension", "flexion")),
-            AngleName(
-                "elbow_adduction",
-                1,
-                -1,
-                "forearm towards the body (carrying angle < 0)",
-                ("outwards", "inwards"),
-            ),
-            AngleName(
-                "forearm_pronation",
-                1,
-                -1,
-                "pronation; 0° with the thumb forward",
-                ("supination", "pronation"),
-            ),
-        ),
-    ),
-    JointDefinition(
-        joint="wrist",
-        proximal="radius",
-        distal="hand",
-        paired=True,
-        order="XZY",
-        angles=(
-            AngleName("wrist_flexion", 1, -1, "flexion (palm)", ("extension", "flexion")),
-            AngleName("wrist_deviation", -1, -1, "ulnar deviation", ("radial", "ulnar")),
-            None,
-        ),
-    ),
-)
+# A joint: its name, the segments that it is between, the order of its axes, whether there is one
+# on either side. Below, the angles of its axes: name, sign on the right and in the middle, sign on
+# the left; what is positive; what is below and above zero. "-" is an angle that people do not use.
+_TABLE = """
+pelvis lab pelvis YXZ
+    pelvis_rotation    + +  to the left: the right side forward | to the right | to the left
+    pelvis_obliquity   - -  right side up | right side down | right side up
+    pelvis_tilt        - -  anterior: front down | posterior | anterior
+thorax lab thorax YXZ
+    thorax_rotation    + +  to the left | to the right | to the left
+    thorax_obliquity   - -  right side up | right side down | right side up
+    thorax_tilt        - -  forward | backward | forward
+trunk pelvis thorax ZXY
+    trunk_flexion      - -  flexion | extension | flexion
+    trunk_bending      + +  lateral bending to the right | to the left | to the right
+    trunk_rotation     + +  to the left | to the right | to the left
+neck thorax head ZXY
+    neck_flexion       - -  flexion | extension | flexion
+    neck_bending       + +  lateral bending to the right | to the left | to the right
+    neck_rotation      + +  to the left | to the right | to the left
+hip pelvis thigh ZXY both sides
+    hip_flexion        + +  flexion | extension | flexion
+    hip_adduction      + -  adduction | abduction | adduction
+    hip_rotation       + -  internal | external | internal
+knee thigh shank ZXY both sides
+    knee_flexion       - -  flexion | extension | flexion
+    knee_adduction     + -  adduction (varus) | valgus | varus
+    knee_rotation      + -  internal | external | internal
+ankle shank foot ZXY both sides
+    ankle_dorsiflexion + +  dorsiflexion | plantarflexion | dorsiflexion
+    ankle_inversion    + -  inversion: sole to the middle | eversion | inversion
+    ankle_rotation     + -  internal | external | internal
+toes foot toes ZXY both sides
+    toe_extension      + +  extension (toes up) | flexion | extension
+    -
+    -
+shoulder thorax upper_arm YXY both sides
+    shoulder_plane     + -  plane of elevation: 0° abduction, 90° flexion | behind | in front
+    shoulder_elevation - +  elevation, 0° to 180° | down | up
+    shoulder_rotation  + -  internal | external | internal
+shoulder thorax upper_arm ZXY both sides
+    shoulder_flexion   + +  flexion | extension | flexion
+    shoulder_adduction + -  adduction | abduction | adduction
+    -
+elbow upper_arm radius ZXY both sides
+    elbow_flexion      + +  flexion | extension | flexion
+    elbow_adduction    + -  forearm towards the body (carrying angle < 0) | outwards | inwards
+    forearm_pronation  + -  pronation; 0° with the thumb forward | supination | pronation
+wrist radius hand XZY both sides
+    wrist_flexion      + -  flexion (palm) | extension | flexion
+    wrist_deviation    - -  ulnar deviation | radial | ulnar
+    -
+"""
+
+
+def _read_table() -> Iterator[JointDefinition]:
+    rows = _TABLE.strip().split("\n")
+    for head, *lines in (rows[k : k + 4] for k in range(0, len(rows), 4)):
+        joint, proximal, distal, order, *sides = head.split()
+        first, second, third = map(_read_angle, lines)
+        angles = first, second, third
+        yield JointDefinition(joint, proximal, distal, sides != [], order, angles)
+
+
+def _read_angle(line: str) -> AngleName | None:
+    if line.strip() == "-":
+        return None
+    words, below, above = (part.strip() for part in line.split("|"))
+    name, right, left, positive = words.split(maxsplit=3)
+    return AngleName(name, int(f"{right}1"), int(f"{left}1"), positive, (below, above))
+
+
+JOINTS = tuple(_read_table())
 
 
 ANGLE_ENDS = {

@@ -36,84 +36,50 @@ PARAMETER_UNITS = {
 
 
 class GaitCycle(NamedTuple):
-    """A stride: from a heel strike to the next of the same foot.
+    """A stride: from a heel strike to the next of the same foot."""
 
-    Attributes:
-        side: "r" or "l".
-        first: frame of the strike that begins it.
-        off: frame of the toe-off in it.
-        last: frame of the strike that ends it.
-        stride_time: [s].
-        stride_length: [m], on a treadmill of the belt's way too.
-        step_length: how far the heel is ahead of the other one at the strike that ends it [m].
-        step_time: from the other foot's strike before to the one that ends it [s]; NaN if unknown.
-        stance_share: of the stride in which the foot stands, 0 to 1.
-    """
-
-    side: str
-    first: int
-    off: int
-    last: int
-    stride_time: float
-    stride_length: float
-    step_length: float
+    side: str  # "r" or "l"
+    first: int  # frame of the strike that begins it
+    off: int  # frame of the toe-off in it
+    last: int  # frame of the strike that ends it
+    stride_time: float  # [s]
+    stride_length: float  # [m], on a treadmill of the belt's way too
+    step_length: float  # how far the heel is ahead of the other one at the strike that ends it [m]
+    # From the other foot's strike before to the one that ends it [s]; NaN if unknown
     step_time: float
-    stance_share: float
+    stance_share: float  # of the stride in which the foot stands, 0 to 1
 
 
 class GaitParameter(NamedTuple):
-    """A number of all strides of a side, or of both.
+    """A number of all strides of a side, or of both."""
 
-    Attributes:
-        name: such as "stride_time".
-        side: "r", "l", or "" for both together.
-        unit: "s", "m", "m/s", "1/min" or "" for a share.
-        mean: over the strides.
-        sd: over the strides; NaN of one stride.
-        strides: how many.
-    """
-
-    name: str
-    side: str
-    unit: str
-    mean: float
-    sd: float
-    strides: int
+    name: str  # such as "stride_time"
+    side: str  # "r", "l", or "" for both together
+    unit: str  # "s", "m", "m/s", "1/min" or "" for a share
+    mean: float  # over the strides
+    sd: float  # over the strides; NaN of one stride
+    strides: int  # how many
 
 
 class GaitCurve(NamedTuple):
-    """An angle over the gait cycle, 0 to 100 %, of all strides of a side.
+    """An angle over the gait cycle, 0 to 100 %, of all strides of a side."""
 
-    Attributes:
-        name: of the angle.
-        side: whose strides, "r" or "l".
-        cycles: [rad], (n, 101).
-        mean: [rad], (101,).
-        sd: over the strides [rad], (101,); NaN of one stride.
-    """
-
-    name: str
-    side: str
-    cycles: Array
-    mean: Array
-    sd: Array
+    name: str  # of the angle
+    side: str  # whose strides, "r" or "l"
+    cycles: Array  # [rad], (n, 101)
+    mean: Array  # [rad], (101,)
+    sd: Array  # over the strides [rad], (101,); NaN of one stride
 
 
 @dataclass(frozen=True, eq=False)
 class GaitCycles:
-    """The strides of a motion.
+    """The strides of a motion."""
 
-    Attributes:
-        cycles: in the order of time; none if it is no gait, or too short for a stride.
-        events: that they are made of.
-        belt_speed: of a treadmill [m/s]; 0 overground.
-        leg_length: from hip to ankle [m]; NaN without strides.
-    """
-
+    # In the order of time; none if it is no gait, or too short for a stride
     cycles: tuple[GaitCycle, ...]
-    events: GaitEvents
-    belt_speed: float
-    leg_length: float = float("nan")
+    events: GaitEvents  # that they are made of
+    belt_speed: float  # of a treadmill [m/s]; 0 overground
+    leg_length: float = float("nan")  # from hip to ankle [m]; NaN without strides
 
     def __len__(self) -> int:
         """Number of strides."""

@@ -30,27 +30,20 @@ PROBE_TOLERANCE = 1e-9  # [rad] by which rounding may change it
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JointAngles:
-    """Angles of joints over time, as they are published; see docs/angles.md for names and signs.
+    """Angles of joints over time, as they are published; see docs/angles.md for names and signs."""
 
-    Attributes:
-        names: of the angles, (n,), such as "hip_flexion_r".
-        values: [rad], (T, n), without whole turns from frame to frame; not a number where the
-            motion is missing.
-        rate: frames a second [Hz].
-        first_frame: number of the first frame in the file.
-        near_lock: where an angle is poorly defined because the first and last axis of its joint
-            nearly agree (the shoulder's plane and rotation of a hanging arm), (T, n).
-        sd: standard deviation [rad], (T, n), or None where it is not known.
-        noise_sd: the part of it that comes of noise, (T, n): what is wrong with the figure lasts,
-            and differences between frames do not have it.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # of the angles, (n,), such as "hip_flexion_r"
+    # [rad], (T, n), without whole turns from frame to frame; not a number where the motion is
+    # missing
     values: Array
-    rate: float
-    first_frame: int
+    rate: float  # frames a second [Hz]
+    first_frame: int  # number of the first frame in the file
+    # Where an angle is poorly defined because the first and last axis of its joint nearly agree
+    # (the shoulder's plane and rotation of a hanging arm), (T, n)
     near_lock: BoolArray
-    sd: Array | None = None
+    sd: Array | None = None  # standard deviation [rad], (T, n), or None where it is not known
+    # The part of it that comes of noise, (T, n): what is wrong with the figure lasts, and
+    # differences between frames do not have it
     noise_sd: Array | None = None
 
     def __post_init__(self) -> None:

@@ -201,7 +201,8 @@ def _measure_shift(evidence: Evidence, found: Finding) -> Array | None:
             for m in markers:
                 faults = [influence.estimate_fault(m, e) for e in _find_errors(track, m, frames)]
                 shifts = [influence.measure_shift(m, fault) for fault in faults]
-                shift = np.maximum(shift, np.mean(shifts, axis=0))
+                if len(shifts) > 0:  # it is seen in some of these frames
+                    shift = np.maximum(shift, np.mean(shifts, axis=0))
         case "marker-jump":
             frame = found.details["frame"]
             to_bone = find_marker_rotations(track, np.array([frame]))[0]

@@ -179,7 +179,7 @@ class Labelling:
         rows = [("label", "point", "frames", "sure", "")]
         first = self.recording.first_frame
         for label, row in self.to_dict()["labels"].items():
-            words = _CODE_WORDS[_gravest(row["codes"])]
+            words = _CODE_WORDS[next(code for code in _CODES if code in row["codes"])]
             if len(row["doubtful"]) > 0 and len(self.recording) > 1:
                 spans = [f"{first + a}–{first + b}" for a, b in row["doubtful"][:MAX_SPANS]]
                 more = ", …" if len(row["doubtful"]) > MAX_SPANS else ""
@@ -205,10 +205,6 @@ _CODE_WORDS = {
     "known": "given",
     "sure": "",
 }
-
-
-def _gravest(codes: Sequence[str]) -> str:
-    return next(code for code in _CODES if code in codes)
 
 
 def _join_frames(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -160,17 +160,11 @@ def are_minima(problem: TrackingProblem, q: Array, frames: IntArray | None = Non
 
 
 class FigureErrors(NamedTuple):
-    """Errors of the dofs that come of the figure, at some poses that differ as much as can be.
+    """Errors of the dofs that come of the figure, at some poses that differ as much as can be."""
 
-    Attributes:
-        skeleton: the figure.
-        q: the poses, (F, nq).
-        covariance: of the dofs of each, (F, nv, nv) [rad² or m²].
-    """
-
-    skeleton: Skeleton
-    q: Array
-    covariance: Array
+    skeleton: Skeleton  # the figure
+    q: Array  # the poses, (F, nq)
+    covariance: Array  # of the dofs of each, (F, nv, nv) [rad² or m²]
 
     def compute_dof_variances(self, q: Array) -> Array:
         """Return the variance of each dof at poses (T, nq), (T, nv) [rad² or m²]."""

@@ -18,29 +18,24 @@ class AssessmentOptions:
     """What is said about the result; nothing here changes a pose.
 
     Held by tests/tracking/test_track.py, test_track_hdm05.py and test_report.py.
-
-    Attributes:
-        converged_gradient: relative gradient up to which a frame whose descent stalled counts as
-            converged: what is left of the pose to find is far below the noise.
-        measured_sd: [rad or m] standard deviation up to which a value counts as measured: 95 % of
-            such values are within 8° of the truth, and nearly all within 10° (docs/verdict.md has
-            how many are).
-        open_sd: [rad or m] standard deviation above which nothing determines a value; in the median
-            over the recording, that of a dof which is never determined.
-        open_sd_frames: by which that is judged.
-        cost_above_best: share by which a frame costs more than the best solution found for it,
-            above which that is said: "within 1 %" of the benchmarks.
-        segment_cost_above_best: the same at the worst frame of a segment, for the segment to be
-            listed.
-        ignored_weight: weight of a robust loss below which a marker was as good as left out.
     """
 
+    # Relative gradient up to which a frame whose descent stalled counts as converged: what is left
+    # of the pose to find is far below the noise
     converged_gradient: float = 1e-3
+    # [rad or m] standard deviation up to which a value counts as measured: 95 % of such values are
+    # within 8° of the truth, and nearly all within 10° (docs/verdict.md has how many are)
     measured_sd: float = 0.071
+    # [rad or m] standard deviation above which nothing determines a value; in the median over the
+    # recording, that of a dof which is never determined
     open_sd: float = 0.5
-    open_sd_frames: int = 24
+    open_sd_frames: int = 24  # by which that is judged
+    # Share by which a frame costs more than the best solution found for it, above which that is
+    # said: "within 1 %" of the benchmarks
     cost_above_best: float = 0.01
+    # The same at the worst frame of a segment, for the segment to be listed
     segment_cost_above_best: float = 0.05
+    # Weight of a robust loss below which a marker was as good as left out
     ignored_weight: float = 0.2
 
 

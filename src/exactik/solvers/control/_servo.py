@@ -213,7 +213,8 @@ class Servo:
         return f"on the way: {missed}, {names} at full speed"
 
     def _cost_of_step(self) -> float:
-        return 0.5 * float(self._step_cost @ self._limits.step**2)
+        moved = self.problem.skeleton.difference(self._limits.q, self._rest[-1])
+        return 0.5 * float(self._step_cost @ moved**2)
 
     def _name(self, which: BoolArray) -> tuple[str, ...]:
         return tuple(self.problem.skeleton.dof_names[i] for i in np.flatnonzero(which))

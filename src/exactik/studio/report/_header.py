@@ -101,7 +101,7 @@ def assemble_verdict(
 
 
 def _render_fit(summary: Facts) -> str:
-    """Return one sentence on the errors, which leads to the worst frame."""
+    """Return the errors, which lead to the worst frame, and what can be used."""
     error = summary["error"]
     if error["mean_mm"] is None:
         return "No marker was seen in any frame, so nothing is known of the motion."
@@ -110,7 +110,8 @@ def _render_fit(summary: Facts) -> str:
     link = render_frame_link(f"frame {number}", frame, frame, frame)
     return (
         f"The markers fit to {format_millimetres(error['mean_mm'])} on average; worst "
-        f"{format_millimetres(error['max_mm'])}, {escape(error['worst_marker'])} in {link}."
+        f"{format_millimetres(error['max_mm'])}, {escape(error['worst_marker'])} in {link}. "
+        f"{escape(summary['usable'])}"
     )
 
 

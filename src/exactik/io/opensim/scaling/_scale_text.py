@@ -27,10 +27,14 @@ import numpy as np
 
 from exactik.io._notes import Notes
 from exactik.io._xml import Element
-from exactik.io.opensim._description import OpenSimModel
-from exactik.io.opensim._document import objects_of, open_set
-from exactik.io.opensim._frames import FrameTable, body_fixed_xyz, read_socket
-from exactik.io.opensim._functions import find_function, find_moving_function
+from exactik.io.opensim._description import OpenSimModel, find_function, find_moving_function
+from exactik.io.opensim._document import (
+    FrameTable,
+    body_fixed_xyz,
+    objects_of,
+    open_set,
+    read_socket,
+)
 from exactik.io.opensim.scaling._text import DocumentText, format_numbers
 from exactik.typing import Array
 

@@ -18,10 +18,20 @@ from exactik.errors import FileError
 from exactik.io._files import open_atomic
 from exactik.io._notes import Notes
 from exactik.io._xml import Element
-from exactik.io.opensim._description import GROUND, OpenSimMarker, OpenSimModel
-from exactik.io.opensim._document import objects_of, open_set, read_document
-from exactik.io.opensim._frames import FrameTable, read_socket
-from exactik.io.opensim._functions import find_moving_function, read_function
+from exactik.io.opensim._description import (
+    GROUND,
+    OpenSimMarker,
+    OpenSimModel,
+    find_moving_function,
+    read_function,
+)
+from exactik.io.opensim._document import (
+    FrameTable,
+    objects_of,
+    open_set,
+    read_document,
+    read_socket,
+)
 from exactik.io.opensim._model import read_markers, read_model
 from exactik.io.opensim._skeleton import build_skeleton
 from exactik.io.opensim.scaling._scale_text import Factors, scale_text

@@ -112,7 +112,8 @@ def fit_skeleton(
     asked = FitFrames(chosen.markers, limits, tuple(lock), robust, None, progress, threads)
     scaled = make_scaled_skeleton(skeleton, names, kind, fixed)
     before = make_fit_problem(scaled, np.zeros(scaled.parameter_count), asked)
-    from_afar, rows = FROM_AFAR.options(before.frame_problem), _choose_few(len(chosen.frames))
+    from_afar, count = FROM_AFAR.options(before.frame_problem), len(chosen.frames)
+    rows = np.arange(0, count, max(min(FEW_STRIDE, count // LEAST_FEW), 1))  # to begin with
     fit = _fit_few(scaled, prior, before.select(rows), asked)
     if len(rows) < len(chosen.frames):
         every = resize(scaled, fit.theta, before)
@@ -127,11 +128,6 @@ def fit_skeleton(
     old = solve_poses(before, from_afar, solution.solutions.q, threads)
     errors_before = np.linalg.norm(before.residuals(old.q), axis=2)
     return SkeletonFit(solution=solution, prior=prior, chosen=chosen, errors_before=errors_before)
-
-
-def _choose_few(count: int) -> IntArray:
-    """Return the frames to begin with."""
-    return np.arange(0, count, max(min(FEW_STRIDE, count // LEAST_FEW), 1))
 
 
 def _fit_few(

@@ -40,25 +40,15 @@ SCALE_KINDS = ("bone", "symmetric", "global")
 
 @dataclass(frozen=True, eq=False)
 class ScaledSkeleton:
-    """A skeleton, and which of its scales and marker points are parameters.
+    """A skeleton, and which of its scales and marker points are parameters."""
 
-    Attributes:
-        skeleton: at parameters 0.
-        marker_names: names on the skeleton of the markers in use, (M,).
-        marker_bones: index of each marker's bone, (M,).
-        marker_points: l, each marker's point in its bone's frame at parameters 0 [m], (M, 3).
-        scale_groups: names of the bones that share a scale.
-        bone_groups: group of each bone, (n_bones,); −1 where there is nothing to scale.
-        movable: whether a marker may move on its bone, (M,).
-    """
-
-    skeleton: Skeleton
-    marker_names: tuple[str, ...]
-    marker_bones: IntArray
-    marker_points: Array
-    scale_groups: tuple[tuple[str, ...], ...]
-    bone_groups: IntArray
-    movable: BoolArray
+    skeleton: Skeleton  # at parameters 0
+    marker_names: tuple[str, ...]  # names on the skeleton of the markers in use, (M,)
+    marker_bones: IntArray  # index of each marker's bone, (M,)
+    marker_points: Array  # l, each marker's point in its bone's frame at parameters 0 [m], (M, 3)
+    scale_groups: tuple[tuple[str, ...], ...]  # names of the bones that share a scale
+    bone_groups: IntArray  # group of each bone, (n_bones,); −1 where there is nothing to scale
+    movable: BoolArray  # whether a marker may move on its bone, (M,)
 
     @property
     def parameter_count(self) -> int:

@@ -37,25 +37,15 @@ MAX_NAMES = 6  # of sensors in a sentence
 
 @dataclass(frozen=True, kw_only=True)
 class SolvedOrientations:
-    """Orientations of sensors that were followed.
+    """Orientations of sensors that were followed."""
 
-    Attributes:
-        setup: what was asked for.
-        model: the model that it names.
-        motion: of the frames asked for.
-        times: of these frames [s], (T,).
-        names: of the sensors in use.
-        errors: angle between each sensor and its frame [rad], (T, n).
-        notes: what was left out, a sentence each.
-    """
-
-    setup: ImuSetup
-    model: OpenSimModel
-    motion: Motion
-    times: Array
-    names: tuple[str, ...]
-    errors: Array
-    notes: tuple[str, ...]
+    setup: ImuSetup  # what was asked for
+    model: OpenSimModel  # the model that it names
+    motion: Motion  # of the frames asked for
+    times: Array  # of these frames [s], (T,)
+    names: tuple[str, ...]  # of the sensors in use
+    errors: Array  # angle between each sensor and its frame [rad], (T, n)
+    notes: tuple[str, ...]  # what was left out, a sentence each
 
 
 def solve_imu_setup(path: str | os.PathLike[str]) -> SolvedOrientations:

@@ -8,14 +8,10 @@ frame and bone k has accelerations of s_k in a stretch of frames, w_k = σ²/s_k
 determine well stays where it is, and what they determine badly follows a smooth course
 (docs/maths.md §15).
 
-    _noise        σ, from the recording
-    _strength     s_k, from the recording or from a cut-off frequency
-    _held_out     how many times that is allowed: what predicts best
+    _strength     σ and s_k, from the recording or from a cut-off frequency
     _prior        w_k, by bones and dofs
-    _chunks       which frames are solved together
     _smoother     steps of all frames, chunk by chunk
-    _smooth_path  the stage: strength, then one step after another
-    _variances    what noise leaves in the motion found
+    _smooth_path  the stage: strength, then one step after another; what noise leaves in the motion
 """
 
 from exactik.recordings.tracking.smoothing._prior import Smoothing, make_prior

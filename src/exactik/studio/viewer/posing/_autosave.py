@@ -30,16 +30,16 @@ KEPT = 5  # files of a figure
 log = logging.getLogger(__name__)
 
 
-def find_state_folder() -> Path:
-    """Return where programs of this user keep what they were doing, for ours."""
-    home, setting = Path.home(), os.environ.get("XDG_STATE_HOME", "")
+def find_state_folder() -> Path | None:
+    """Return where programs of this user keep what they were doing, for ours; None without any."""
+    home, setting = Path(os.path.expanduser("~")), os.environ.get("XDG_STATE_HOME", "")
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local"))
     elif sys.platform == "darwin":
         base = home / "Library" / "Application Support"
     else:
         base = Path(setting) if setting else home / ".local" / "state"
-    return base / "exactik" / "desk"
+    return base / "exactik" / "desk" if base.is_absolute() else None
 
 
 class Autosave:
@@ -59,8 +59,7 @@ class Autosave:
         self._path = folder / f"{self._stem}-{time.time_ns()}.json"
         earlier = self._list_files()
         self.last = earlier[-1] if len(earlier) > 0 else None
-        self._begin: object = session.state, keys.state
-        self._saved = self._begin
+        self._saved = session.state, keys.state
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="exactik autosave", daemon=True)
 
