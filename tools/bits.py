@@ -4,8 +4,10 @@
     diff before.txt after.txt
 
 Numbers count to the last bit; of files that cannot be read, so does the sentence that says why.
-It uses public names alone, so that it runs on other versions as well. The sections: core, solvers,
-track, files, writers, recordings, retarget.
+`EXACTIK_COMPILED=0 NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES=` compiles just in time what the
+library has for that level: core and solvers came out the same. It uses public names alone, so that
+it runs on other versions as well. The sections: core, solvers, track, files, writers, recordings,
+retarget.
 """
 
 from __future__ import annotations

@@ -47,10 +47,24 @@ class LinkOnlyLibrary(JITCodeLibrary):
 
 
 def link_into(whole: Any, modules: Iterable[Any]) -> Any:
-    """Link into a module of LLVM what it refers to of others, which stay as they are."""
-    for module in modules:
-        whole.link_in(module, preserve=True)
+    """Link into a module of LLVM what it refers to of others, which stay as they are.
+
+    Linking takes no function that nothing refers to by then. What only a later module refers to is
+    missing after the first round.
+    """
+    modules, missing = list(modules), set()
+    late = modules
+    while len(late) > 0:
+        for module in late:
+            whole.link_in(module, preserve=True)
+        before, missing = missing, {f.name for f in whole.functions if f.is_declaration}
+        late = [m for m in modules if missing != before and _defines(m, missing)]
     return whole
+
+
+def _defines(module: Any, names: set[str]) -> bool:
+    """Whether a module has the code of any function of these names."""
+    return any(f.name in names and not f.is_declaration for f in module.functions)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)

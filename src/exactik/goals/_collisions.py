@@ -14,8 +14,8 @@ from exactik._arrays import is_number
 from exactik.errors import GoalError, UnknownNameError
 from exactik.goals._goal import DEFAULT_POSITION_TOLERANCE, WORLD, GoalPart, Term, TermGoal
 from exactik.goals._places import AT_LEAST, require_one_weight
-from exactik.kernels.goals.terms import LEVEL, SEGMENTS
-from exactik.model.shapes import Capsule, CollisionShape, HalfSpace, find_segment_distances
+from exactik.kernels.goals.terms import BOX, LEVEL, SEGMENTS
+from exactik.model.shapes import Capsule, CollisionShape, Cuboid, HalfSpace, find_segment_distances
 from exactik.typing import Array
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ class Collisions(TermGoal):
         skeleton: the figure.
         pairs: "auto", or pairs of names of bones.
         margin: gap that is to be left [m].
-        obstacles: shapes of the world: `Sphere`, `Capsule`, `HalfSpace`, with None for the bone.
+        obstacles: shapes of the world: `Sphere`, `Capsule`, `Cuboid`, `HalfSpace`, with None for
+            the bone.
         band: ε [m], see `DistanceGoal`.
         tolerance: how much of the margin may be used up [m]; None means all of it, 1 mm at least.
 
@@ -83,10 +84,10 @@ class Collisions(TermGoal):
         require_one_weight(self)
         object.__setattr__(self, "obstacles", tuple(self.obstacles))
         for shape in self.obstacles:
-            if not isinstance(shape, Capsule | HalfSpace) or shape.bone is not None:
+            if not isinstance(shape, Capsule | Cuboid | HalfSpace) or shape.bone is not None:
                 raise GoalError(
                     f"obstacle of goal {self.label!r} is {shape!r}; expected a shape whose bone is "
-                    "None: Sphere, Capsule or HalfSpace"
+                    "None: Sphere, Capsule, Cuboid or HalfSpace"
                 )
         if len(self.contacts) == 0:
             raise GoalError(f"goal {self.label!r}: no two shapes of the figure can touch")
@@ -132,6 +133,12 @@ class Collisions(TermGoal):
                 Term(LEVEL, bone, end, axis=-self.band * normal, target=place)
                 for end in ends[:count]
             ]
+        if isinstance(b, Cuboid):
+            half = 0.5 * np.asarray(b.size)
+            x, y = np.asarray(b.rotation)[:, :2].T * half[:2, None]
+            axis = np.array([a.radius + self.margin, half[2], self.band])
+            rows = np.array([ends[1] - ends[0], x, y])
+            return [Term(BOX, bone, ends[0], axis, np.asarray(b.center), rows, relative_to=WORLD)]
         assert isinstance(b, Capsule)
         u, v = ends[1] - ends[0], b.ends[1] - b.ends[0]
         length = a.radius + b.radius + self.margin
@@ -147,6 +154,10 @@ class Collisions(TermGoal):
                 relative_to=WORLD if b.bone is None else b.bone,
             )
         ]
+
+    def weight_blocks(self, m: int) -> tuple[Array, ...]:
+        """Return a block for each term: hundreds of pairs are common."""
+        return (self.weight_matrix(3),) * (m // 3)
 
     def error_parts(
         self, skeleton: Skeleton, name: str, rows: slice, terms: slice

@@ -215,6 +215,10 @@ class Goal:
             return np.diag(np.broadcast_to(weight, (m,)).astype(float))
         return require_weight_matrix(f"weight of goal {self.label!r}", weight)
 
+    def weight_blocks(self, m: int) -> tuple[Array, ...]:
+        """Return the blocks on the diagonal of W, of m rows together: at least one."""
+        return (self.weight_matrix(m),)
+
     def spread_weight(self, weight: Array, rows: int) -> Array:
         """Turn a short per-axis weight into one number per row, where a goal offers that."""
         return weight

@@ -38,12 +38,12 @@ class PythonTerm(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """A goal, its rows of the residual, their weight (m, m), and how it is evaluated."""
+    """A goal, its rows of the residual, their weight in blocks, and how it is evaluated."""
 
     name: str
     goal: Goal
     rows: slice
-    weight: Array
+    blocks: tuple[Array, ...]
     terms: list[Term]
     coordinate_term: CoordinateTerm | None
 
@@ -56,12 +56,20 @@ class _Entry(NamedTuple):
     def couples(self) -> bool:
         """Whether the weight couples what the kernels treat apart: terms, or dofs."""
         size = 3 if len(self.terms) > 0 else 1
-        if self.in_python or len(self.weight) == size:
+        if self.in_python or len(self.blocks[0]) == size:
             return False
-        off_blocks = self.weight.copy()
+        off_blocks = self.blocks[0].copy()
         for i in range(0, len(off_blocks), size):
             off_blocks[i : i + size, i : i + size] = 0.0
         return bool(off_blocks.any())
+
+    @property
+    def term_weights(self) -> list[Array]:
+        """The weight of each of its terms, (3, 3)."""
+        if len(self.blocks) == len(self.terms):
+            return list(self.blocks)
+        starts = range(0, 3 * len(self.terms), 3)
+        return [self.blocks[0][i : i + 3, i : i + 3] for i in starts]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +81,7 @@ class PackedGoals:
         custom: the goals that are evaluated in Python.
         rows: name of each goal → its rows of the residual, in order.
         terms: name of each goal → its terms among those of `arrays`, in order.
-        weights: the weight of each goal, or the one of all rows.
+        weights: blocks on the diagonal of W: one or more for each goal, or that of all rows.
         coupled: whether J must be formed: W was given whole, or couples rows of different terms.
         targets: of the terms, (n, 3), in world coordinates to the last digit.
         error_parts: what decides whether the goals are reached.
@@ -124,6 +132,12 @@ class PackedGoals:
         return old._replace(origin=old.origin.copy(), terms=terms, clouds=clouds)
 
     @cached_property
+    def row_weights(self) -> Array:
+        """The diagonal of W, (m,)."""
+        diagonals = {id(block): np.diag(block) for block in self.weights}
+        return freeze(np.concatenate([np.zeros(0), *(diagonals[id(w)] for w in self.weights)]))
+
+    @cached_property
     def weight(self) -> Array:
         """W over all rows of the residual, (m, m)."""
         if len(self.weights) == 1:
@@ -168,13 +182,13 @@ def pack_goals(
         name = _number_name(goal.label, rows)
         rows[name], terms_by_goal[name] = goal_rows, slice(term, term + len(terms))
         row, term = goal_rows.stop, term + len(terms)
-        W = goal.weight_matrix(count) if weight is None else weight[goal_rows, goal_rows]
+        blocks = goal.weight_blocks(count) if weight is None else (weight[goal_rows, goal_rows],)
         entries.append(
             _Entry(
                 name=name,
                 goal=goal,
                 rows=goal_rows,
-                weight=W,
+                blocks=blocks,
                 terms=terms,
                 coordinate_term=goal.coordinate_term(skeleton),
             )
@@ -210,7 +224,9 @@ def pack_goals(
         custom=tuple(_pack_python_term(skeleton, entry) for entry in entries if entry.in_python),
         rows=rows,
         terms=terms_by_goal,
-        weights=tuple(entry.weight for entry in entries) if weight is None else (weight,),
+        weights=tuple(block for entry in entries for block in entry.blocks)
+        if weight is None
+        else (weight,),
         coupled=coupled,
         targets=targets,
         error_parts=_list_error_parts(skeleton, entries, terms_by_goal),
@@ -301,11 +317,7 @@ def _pack_terms(skeleton: Skeleton, entries: list[_Entry]) -> Terms:
     """Return all terms, those of no cloud, with targets in the world."""
     terms = [term for entry in entries for term in entry.terms]
     rows = [entry.rows.start + 3 * i for entry in entries for i in range(len(entry.terms))]
-    weights = [
-        entry.weight[3 * i : 3 * i + 3, 3 * i : 3 * i + 3]
-        for entry in entries
-        for i in range(len(entry.terms))
-    ]
+    weights = [weight for entry in entries for weight in entry.term_weights]
     count = len(terms)
     frames = [NONE if len(t.members) > 0 else skeleton.bone_index(t.bone) + 1 for t in terms]
     return Terms(
@@ -360,7 +372,7 @@ def _pack_coordinates(skeleton: Skeleton, entries: list[_Entry]) -> CoordinateGo
             rest.append(entry.coordinate_term.q_rest)
 
     def gather_diagonals(entries: list[_Entry]) -> Array:
-        return np.array([np.diag(e.weight) for e in entries]).reshape(len(entries), skeleton.nv)
+        return np.array([np.diag(e.blocks[0]) for e in entries]).reshape(len(entries), skeleton.nv)
 
     return CoordinateGoals(
         rest=np.array(rest).reshape(len(postures), skeleton.nq),
@@ -376,5 +388,5 @@ def _pack_coordinates(skeleton: Skeleton, entries: list[_Entry]) -> CoordinateGo
 def _pack_python_term(skeleton: Skeleton, entry: _Entry) -> PythonTerm:
     frame = skeleton.bone_index(entry.goal.evaluated_bone) + 1
     return PythonTerm(
-        name=entry.name, goal=entry.goal, frame=frame, rows=entry.rows, weight=entry.weight
+        name=entry.name, goal=entry.goal, frame=frame, rows=entry.rows, weight=entry.blocks[0]
     )

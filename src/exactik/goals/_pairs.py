@@ -31,14 +31,20 @@ def pack_pairs(
     branches: dict[Hashable, tuple[IntArray, IntArray]] = {}
     for m in np.flatnonzero(on_sums):
         members = centroids.frame[int(centroids.first[m]) : int(centroids.first[m + 1])]
-        moving = [find_moving_dofs(tree, int(k), 0) for k in members]
-        dofs = np.unique(np.concatenate([np.zeros(0, np.int64), *moving]))
+        dofs = [find_moving_dofs(tree, int(k), 0) for k in members]
+        dofs = np.unique(np.concatenate([np.zeros(0, np.int64), *dofs]))
         branches[dofs.tobytes()] = dofs, dofs
+    meets: dict[tuple[int, int], int] = {}
+    moving: dict[tuple[int, int], IntArray] = {}  # dofs of a frame against one above it
     for m in np.flatnonzero(terms.other != NONE):
         A, B = int(terms.frame[m]), int(terms.other[m])
-        meeting[m] = find_meeting_frame(tree, A, B)
-        above = int(meeting[m])
-        branches[A, B] = find_moving_dofs(tree, A, above), find_moving_dofs(tree, B, above)
+        if (A, B) not in meets:
+            above = meets[A, B] = find_meeting_frame(tree, A, B)
+            for frame in (A, B):
+                if (frame, above) not in moving:
+                    moving[frame, above] = find_moving_dofs(tree, frame, above)
+            branches[A, B] = moving[A, above], moving[B, above]
+        meeting[m] = meets[A, B]
     pattern = make_elimination_pattern(tree, branches.values())
     return pairs, meeting, pattern, find_columns(tree, pattern)
 

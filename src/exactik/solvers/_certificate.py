@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.kernels.descent.saddles import NEAR_LIMIT
-from exactik.kernels.goals.terms import DISTANCE, LEVEL, POSITION, SEGMENTS
+from exactik.kernels.goals.terms import BOX, DISTANCE, LEVEL, POSITION, SEGMENTS
 from exactik.kernels.tree.packed import NONE
 from exactik.problem import Problem
 from exactik.solvers._critical_cone import ConeAnswer, find_descent_in_cone
@@ -168,7 +168,7 @@ def measure_levers(problem: Problem) -> tuple[float, float]:
         for m in packed.arrays.pair_terms
         if terms.other[m] not in (0, NONE)
     ]
-    only_places = bool(np.isin(terms.kind, (POSITION, DISTANCE, LEVEL, SEGMENTS)).all())
+    only_places = bool(np.isin(terms.kind, (POSITION, DISTANCE, LEVEL, SEGMENTS, BOX)).all())
     only_places &= len(packed.custom) == 0
     only_places &= 3 * len(terms.kind) == packed.size and bool(skeleton.turns.all())
     weight = max(float(np.abs(block).max(initial=0.0)) for block in packed.weights)

@@ -10,7 +10,7 @@ import numpy as np
 
 from exactik.kernels.calculus.goal_errors import compute_term_errors
 from exactik.kernels.goals.distances import violation_of_miss
-from exactik.kernels.goals.terms import DISTANCE, LEVEL, LOG, POSITION, SEGMENTS
+from exactik.kernels.goals.terms import BOX, DISTANCE, LEVEL, LOG, POSITION, SEGMENTS
 from exactik.problem import Problem
 from exactik.typing import Array
 
@@ -83,12 +83,13 @@ def find_weighted_projector(problem: Problem) -> Array | None:
     """
 
     def make() -> Array | None:
-        weight = problem.packed.weight
-        if np.count_nonzero(weight - np.diag(np.diag(weight))) == 0:
+        blocks, row_weights = problem.packed.weights, problem.packed.row_weights
+        different = {id(block): block for block in blocks}.values()
+        if all(np.count_nonzero(b) == np.count_nonzero(np.diag(b)) for b in different):
             return None
-        projector, judged = np.zeros_like(weight), np.diag(weight) > 0.0
+        projector, judged = np.diag(np.zeros(len(row_weights))), row_weights > 0.0
         start = 0
-        for block in problem.packed.weights:
+        for block in blocks:
             values, vectors = np.linalg.eigh(block)
             used = vectors[:, values > NO_WEIGHT * max(float(values[-1]), 1e-300)]
             rows = slice(start, start + len(block))
@@ -105,9 +106,9 @@ def _project_term_errors(problem: Problem, residual: Array) -> Array:
     norms = np.linalg.norm(residual[rows], axis=1)
     for m in np.flatnonzero(terms.kind == LEVEL):
         norms[m] = violation_of_miss(1.0, float(np.linalg.norm(terms.axis[m])), norms[m])
-    distant = np.flatnonzero(np.isin(terms.kind, (DISTANCE, SEGMENTS)))
+    distant = np.flatnonzero(np.isin(terms.kind, (DISTANCE, SEGMENTS, BOX)))
     norms[distant] = [
         violation_of_miss(terms.axis[m, 1], terms.axis[m, 2], norms[m]) for m in distant
     ]
-    plain = np.isin(terms.kind, (POSITION, LOG, DISTANCE, LEVEL, SEGMENTS))
+    plain = np.isin(terms.kind, (POSITION, LOG, DISTANCE, LEVEL, SEGMENTS, BOX))
     return np.where(plain, norms, 2.0 * np.arcsin(np.minimum(0.5 * norms, 1.0)))

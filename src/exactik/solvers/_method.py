@@ -121,8 +121,7 @@ class CompiledMethod(Method):
         for index, value in self.settings().items():
             options[index] = value
         skeleton = problem.skeleton
-        # Couplings of dofs, and goals between two bodies, have whole rows only.
-        on_tree = len(skeleton.couplings) == 0 and not problem.template.has_pairs
+        on_tree = len(skeleton.couplings) == 0  # couplings of dofs have whole rows only
         if problem.compiled and on_tree and skeleton.nv >= MIN_ARTICULATED_DOFS:
             options[LAYOUT] = JOINT_BLOCKS
         return options

@@ -157,7 +157,7 @@ def _judge_unfinished(result: Result, short: str) -> Verdict:
 def _describe_out_of_reach(result: Result) -> str | None:
     """Return the sentence on the goal that is farthest out of reach, if that is proven."""
     problem = result.problem
-    weight, projector = np.diag(problem.packed.weight), find_weighted_projector(problem)
+    weight, projector = problem.packed.row_weights, find_weighted_projector(problem)
     farthest, radius, worst, moves = 0.0, 0.0, "", True
     for (name, rows), goal in zip(problem.rows.items(), problem.goals, strict=True):
         watched = goal.watched_point(problem.skeleton)

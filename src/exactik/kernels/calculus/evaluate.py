@@ -10,7 +10,7 @@ import numpy as np
 
 from exactik.compile import jit, jit_forceinline
 from exactik.kernels.calculus.joint_blocks import multiply_joint_blocks
-from exactik.kernels.calculus.pair_rows import write_pair_rows
+from exactik.kernels.calculus.pair_rows import are_bodies_coupled, write_pair_rows
 from exactik.kernels.calculus.sweeps import sweep_gradient, sweep_hessian, sweep_joint_blocks
 from exactik.kernels.calculus.workspace import (
     BEND,
@@ -52,11 +52,24 @@ def evaluate(tree, goals, q, order, work):
 def evaluate_in_layout(tree, goals, q, order, layout, work):
     """As `evaluate`, with work.H in this layout; work.P too for JOINT_BLOCKS.
 
-    Trees whose dofs follow others, and goals between two bodies, have whole rows only; with such
-    goals these are in work.pair_H.
+    Trees whose dofs follow others have whole rows only, and so have goals between two bodies, which
+    are then in work.pair_H; see `find_evaluated_layout`.
     """
     cost = begin_evaluation(tree, goals, q, order, work)
+    layout = find_evaluated_layout(goals, order, layout, work)
     return cost + finish_evaluation(tree, goals, q, order, layout, work)
+
+
+@jit_forceinline
+def find_evaluated_layout(goals, order, layout, work):
+    """Return the layout that an evaluation in this one has: whole rows where bodies are coupled.
+
+    Where all bounds on distances hold, nothing is.
+    """
+    if goals.pair_terms.shape[0] != 0 and order > GRADIENT:
+        if layout == JOINT_BLOCKS and are_bodies_coupled(goals, work):
+            return np.int64(WHOLE_ROWS)
+    return layout
 
 
 @jit_forceinline
@@ -148,7 +161,7 @@ def finish_evaluation(tree, goals, q, order, layout, work):
     cost = add_coordinates(
         tree, goals.coordinates, q, order, goals.free, work.g, work.H, work.D, work.X
     )
-    if goals.pair_terms.shape[0] != 0 and order > GRADIENT:
+    if goals.pair_terms.shape[0] != 0 and order > GRADIENT and layout == WHOLE_ROWS:
         write_pair_rows(tree, goals, order, work)
     return cost
 

@@ -24,7 +24,7 @@ def compute_term_error(terms, m, r):
     for i in range(3):
         norm += r[i] * r[i] if terms.weight[m, i, i] > 0.0 else 0.0
     norm = math.sqrt(norm)
-    if kind == DISTANCE or kind == SEGMENTS:
+    if kind == DISTANCE or kind >= SEGMENTS:
         return violation_of_miss(terms.axis[m, 1], terms.axis[m, 2], norm)
     if kind == LEVEL:
         _, _, _, band = split_normal(terms, m)

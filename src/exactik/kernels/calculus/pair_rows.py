@@ -25,6 +25,7 @@ from exactik.kernels.calculus.workspace import SLOPE
 from exactik.kernels.goals.centroids import is_centroid, locate_member
 from exactik.kernels.goals.sums import WRENCH_SIZE, clear_sums, sum_subtrees
 from exactik.kernels.linear.articulated import multiply_rows
+from exactik.kernels.linear.ltdl import pad_to_lanes
 from exactik.kernels.linear.six_vectors import dot, load
 from exactik.kernels.linear.vec8 import scale_vec8
 from exactik.kernels.tree.couplings import SOURCE
@@ -37,9 +38,14 @@ def write_pair_rows(tree, goals, order, work):
     """Write work.pair_H (nv, width), rows of `goals.pattern`, from work.H and the pairs' sums."""
     H, level = work.pair_H, goals.pattern.dof_level
     for i in range(level.shape[0]):
-        for a in range(np.int64(level[i]) + 1):
+        own = np.int64(tree.dof_level[i])
+        if np.int64(goals.columns[i, own]) == own:  # the same row as in the tree
+            for a in range(pad_to_lanes(own + 1)):
+                H[i, a] = work.H[i, a]
+            continue
+        for a in range(pad_to_lanes(np.int64(level[i]) + 1)):
             H[i, a] = 0.0
-        for a in range(np.int64(tree.dof_level[i]) + 1):
+        for a in range(own + 1):
             H[i, np.int64(goals.columns[i, a])] = work.H[i, a]
     for n in range(goals.pair_terms.shape[0]):
         m = np.int64(goals.pair_terms[n])
@@ -100,9 +106,22 @@ def add_centroid_rows(tree, goals, m, work):
 
 @jit_forceinline
 def has_sums(sums, m):
-    """Whether any entry of row m is not 0."""
-    for c in range(sums.shape[1]):
+    """Whether term m adds a force or curvature: its wrench and the diagonal of its 6×6 tell."""
+    for c in range(WRENCH_SIZE):
         if sums[m, c] != 0.0:
+            return True
+    for c in (6, 12, 17, 21, 24, 26):
+        if sums[m, c] != 0.0:
+            return True
+    return False
+
+
+@jit
+def are_bodies_coupled(goals, work):
+    """Whether any term on several bodies adds a force or curvature where it was evaluated."""
+    for n in range(goals.pair_terms.shape[0]):
+        m = np.int64(goals.pair_terms[n])
+        if is_centroid(goals.terms, m) or has_sums(work.pair_sums, m):
             return True
     return False
 

@@ -58,8 +58,8 @@ class Workspace(NamedTuple):
     joint_dofs: Array  # (4, joint nv) φ', φ'', g_c and 1 for each dof of the joints, see below
     joint_H: Array  # (joint nv, width) H_c by their ancestor rows; else (0, width)
     P: Array  #      (nv, 6) momenta of the dofs, see `sweeps.sweep_joint_blocks`
-    e: Array  #      (3,) point, residual, force of a term
-    r: Array
+    e: Array  #      (5,) point of a term; of SEGMENTS and BOX how far along both it is
+    r: Array  #      (3,) residual and force of a term
     f: Array
     h: Array  #      (6,) its wrench
     D: Array  #      (3, 6) and derivatives
@@ -100,7 +100,7 @@ def new_workspace(tree: Tree, goals: Goals | None = None) -> Workspace:
         joint_dofs=aligned_zeros(4, joint_nv),
         joint_H=aligned_zeros(joint_nv if has_driven else 0, width),
         P=aligned_zeros(nv, 6),
-        e=aligned_zeros(3),
+        e=aligned_zeros(5),
         r=aligned_zeros(3),
         f=aligned_zeros(3),
         h=aligned_zeros(6),

@@ -89,7 +89,7 @@ SHAPES: dict[str, tuple[int, ...]] = {
     "joint_dofs": (4, ROWS),
     "joint_H": (ROWS, WIDTH),
     "P": (ROWS, 6),
-    "e": (3,),
+    "e": (5,),
     "r": (3,),
     "f": (3,),
     "h": (6,),

@@ -31,7 +31,7 @@ import math
 import numpy as np
 
 from exactik.compile import jit, jit_forceinline
-from exactik.kernels.calculus.evaluate import evaluate_in_layout
+from exactik.kernels.calculus.evaluate import evaluate_in_layout, find_evaluated_layout
 from exactik.kernels.descent.acceptance import (
     MAX_UNRESOLVED_TRIALS,
     accept_trial,
@@ -92,6 +92,7 @@ from exactik.kernels.descent.trials import (
 from exactik.kernels.goals.sums import EXACT, GAUSS_NEWTON, GRADIENT
 from exactik.kernels.linear.active_set import relative_projected_gradient, update_active_set
 from exactik.kernels.linear.articulated import JOINT_BLOCKS, WHOLE_ROWS, JointPattern
+from exactik.kernels.linear.ltdl import AncestorPattern
 
 VANISHING_COST_RATIO = 0.1  # a step that leaves less of the cost: the residual goes to zero
 TOUCHED_LIMIT_GRADIENT = 1e-6  # relative gradient below which a limit does not hold its dof
@@ -112,15 +113,19 @@ def run_descent(tree, goals, box, options, q, passes, descent, work):
 
     q (nq,) is the best configuration so far.
     """
-    H = work.H if goals.pair_terms.shape[0] == 0 else work.pair_H
+    H, pattern = work.H, goals.pattern
     for n in range(passes):
         order = np.int64(descent.state[REQUESTED_ORDER])
-        value = evaluate_in_layout(
-            tree, goals, descent.trial, order, np.int64(descent.state[REQUESTED_LAYOUT]), work
-        )
-        if not advance(
-            tree, goals.pattern, box, options, q, value, work.g, H, work.S, work.P, descent
-        ):
+        layout = np.int64(descent.state[REQUESTED_LAYOUT])
+        value = evaluate_in_layout(tree, goals, descent.trial, order, layout, work)
+        if goals.pair_terms.shape[0] != 0:
+            layout = find_evaluated_layout(goals, order, layout, work)
+            descent.state[REQUESTED_LAYOUT] = layout
+            H, pattern = work.pair_H, goals.pattern
+            if layout == JOINT_BLOCKS:
+                H = work.H
+                pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
+        if not advance(tree, pattern, box, options, q, value, work.g, H, work.S, work.P, descent):
             return n + 1
     return passes
 

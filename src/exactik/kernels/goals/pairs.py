@@ -23,9 +23,11 @@ from __future__ import annotations
 import numpy as np
 
 from exactik.compile import jit, jit_forceinline
+from exactik.kernels.goals.boxes import find_reach
 from exactik.kernels.goals.centroids import is_centroid, write_centroid_residual
 from exactik.kernels.goals.sums import SUMS_SIZE, WRENCH_SIZE
 from exactik.kernels.goals.terms import (
+    BOX,
     DIRECTION,
     DISTANCE,
     LOG,
@@ -58,7 +60,7 @@ def write_in_world(terms, m, work):
             target[m, i] += p[B, i]
         for j in range(3):
             Q[m, i, j] = R[B, i, j]
-            if kind == SEGMENTS:  # its row is a number: it has no axes
+            if kind >= SEGMENTS:  # its row is a number: it has no axes
                 Q[m, i, j] = 1.0 if i == j else 0.0
     if kind == LOG or kind == POSITION:
         for i in range(3):
@@ -70,11 +72,17 @@ def write_in_world(terms, m, work):
                 )
                 if kind == POSITION:
                     Q[m, i, j] = rotation[m, i, j]
-    if kind == SEGMENTS:
-        x, y, z = terms.rotation[m, 1, 0], terms.rotation[m, 1, 1], terms.rotation[m, 1, 2]
+    if kind >= SEGMENTS:
         for i in range(3):
             rotation[m, 0, i] = terms.rotation[m, 0, i]
-            rotation[m, 1, i] = R[B, i, 0] * x + R[B, i, 1] * y + R[B, i, 2] * z
+        for row in range(1, 3):
+            x, y, z = (
+                terms.rotation[m, row, 0],
+                terms.rotation[m, row, 1],
+                terms.rotation[m, row, 2],
+            )
+            for i in range(3):
+                rotation[m, row, i] = R[B, i, 0] * x + R[B, i, 1] * y + R[B, i, 2] * z
     turn_weight(terms.weight, Q, m, weight)
 
 
@@ -120,16 +128,18 @@ def is_kept(terms, m, work):
 
     Of segments this tells by the distance of their middles: those that may be nearer are looked at.
     """
-    kind, side, half = terms.kind[m], terms.axis[m, 1], 0.0
-    if (kind != DISTANCE and kind != SEGMENTS) or side == 0.0:
+    kind, side, half, middle = terms.kind[m], terms.axis[m, 1], 0.0, 0.0
+    if (kind != DISTANCE and kind < SEGMENTS) or side == 0.0:
         return False
     A, B, square, bound = np.int64(terms.frame[m]), np.int64(terms.other[m]), 0.0, terms.axis[m, 0]
     if kind == SEGMENTS:
-        half, bound = 0.5, bound + terms.rotation[m, 2, 0]
+        half, middle, bound = 0.5, 0.5, bound + terms.rotation[m, 2, 0]
+    if kind == BOX:
+        half, bound = 0.5, bound + find_reach(terms, m)
     for i in range(3):
         arm = work.p[B, i] - work.p[A, i]
         for c in range(3):
-            there = terms.target[m, c] + half * terms.rotation[m, 1, c]
+            there = terms.target[m, c] + middle * terms.rotation[m, 1, c]
             arm += work.R[B, i, c] * there
             arm -= work.R[A, i, c] * (terms.point[m, c] + half * terms.rotation[m, 0, c])
         square += arm * arm

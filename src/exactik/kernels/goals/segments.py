@@ -103,23 +103,22 @@ def load_segments(terms, m, R):
 def local_segments(terms, m, R, e, r):
     """Move e from the start of A's segment to its nearest point; r, b − a before, becomes s(ρ).
 
-    s and t are left in the last row of the term's rotation, for `segment_derivatives`.
+    s and t are left in e[3] and e[4].
     """
     ux, uy, uz, vx, vy, vz = load_segments(terms, m, R)
     s, t = find_nearest(ux, uy, uz, vx, vy, vz, r[0], r[1], r[2])
     x, y, z = r[0] + t * vx - s * ux, r[1] + t * vy - s * uy, r[2] + t * vz - s * uz
     _, _, _, rho = split_arm(x, y, z)
-    e[0], e[1], e[2] = e[0] + s * ux, e[1] + s * uy, e[2] + s * uz
+    e[0], e[1], e[2], e[3], e[4] = e[0] + s * ux, e[1] + s * uy, e[2] + s * uz, s, t
     r[0], _, _ = miss_of_distance(terms.axis[m, 0], terms.axis[m, 1], terms.axis[m, 2], rho)
     r[1], r[2] = 0.0, 0.0
-    terms.rotation[m, 2, 0], terms.rotation[m, 2, 1] = s, t
 
 
 @jit
 def segment_derivatives(terms, m, R, e, force, D, X):
     """Write D and X at e, of `local_segments`; the rest of both is 0 already."""
     ux, uy, uz, vx, vy, vz = load_segments(terms, m, R)
-    s, t, b = terms.rotation[m, 2, 0], terms.rotation[m, 2, 1], terms.target
+    s, t, b = e[3], e[4], terms.target
     x, y, z = b[m, 0] + t * vx - e[0], b[m, 1] + t * vy - e[1], b[m, 2] + t * vz - e[2]
     first, second = is_inside(s), is_inside(t)
     nx, ny, nz, rho = find_normal(ux, uy, uz, vx, vy, vz, x, y, z, first and second)

@@ -17,7 +17,7 @@ A term sits at a point e of a bone. Turn the bone to exp([ω]) R about e and shi
 with y = R·axis, u = t − e, ρ = |u|, d = u/ρ, Π = I − ddᵀ, b = Πq, γ = s/ρ, Γ = s'ddᵀ + γΠ, where
 s(ρ) says by how much the distance is missed (`miss_of_distance`), and
 dJ[η] = ½[η] + 2G'(φ·η)[φ]² + G([η][φ] + [φ][η]). A user's own goal supplies the same three things.
-SEGMENTS are in `segments`, terms that are measured in another body in `pairs`.
+SEGMENTS are in `segments`, BOX in `boxes`, terms that are measured in another body in `pairs`.
 
 `add_local_model` brings them to twists about the origin, where sums over bones make sense: with
 F = −D_δᵀq the force at e, the substitution δ = v + ω × e + ½ ω × (ω × e + v) gives
@@ -36,6 +36,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.compile import jit, jit_forceinline
+from exactik.kernels.goals.boxes import box_derivatives, local_box
 from exactik.kernels.goals.distances import (
     MIN_AIM_DISTANCE,
     distance_derivatives,
@@ -59,7 +60,7 @@ from exactik.kernels.goals.sums import (
 from exactik.spatial import cross, log_coefficients, log_vector
 from exactik.typing import Array, IndexArray
 
-POSITION, DIRECTION, LOG, AIM, DISTANCE, LEVEL, SEGMENTS = 0, 1, 2, 3, 4, 5, 6
+POSITION, DIRECTION, LOG, AIM, DISTANCE, LEVEL, SEGMENTS, BOX = range(8)
 
 
 class Terms(NamedTuple):
@@ -71,10 +72,12 @@ class Terms(NamedTuple):
     point: Array  #         (n, 3) in the bone's frame [m]
     axis: Array  #          (n, 3) unit vector in the bone's frame; of DISTANCE and SEGMENTS the
     #                        length [m], its side (−1 at most, 0 equal, 1 at least), its band [m];
+    #                        of BOX half of its length along z [m] for the side;
     #                        of LEVEL the normal that points where it may not be, times its band
     target: Array  #        (n, 3) position relative to `Goals.origin` [m], or unit direction
     rotation: Array  #      (n, 3, 3) target rotation of LOG; of SEGMENTS that of the bone, from
-    #                        `point` [m], that of the other one, from `target`, and their reach [m]
+    #                        `point` [m], that of the other one, from `target`, and their reach
+    #                        [m]; of BOX the bone's and the box's half axes x and y [m]
     weight: Array  #        (n, 3, 3)
     in_cloud: IndexArray  # (n,) 1 where the term is part of its bone's cloud, see `clouds`
     row: IndexArray  #      (n,) first of its three rows in the residual
@@ -115,6 +118,9 @@ def local_residual(terms, m, R, p, shift, e, r):
         return
     if kind == SEGMENTS:
         local_segments(terms, m, R, e, r)
+        return
+    if kind == BOX:
+        local_box(terms, m, R, e, r)
         return
     if kind == AIM:
         rho = math.sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
@@ -163,6 +169,9 @@ def local_derivatives(terms, m, R, shift, e, r, force, D, X):
         return
     if kind == SEGMENTS:
         segment_derivatives(terms, m, R, e, force, D, X)
+        return
+    if kind == BOX:
+        box_derivatives(terms, m, R, e, force, D, X)
         return
     ax, ay, az = terms.axis[m, 0], terms.axis[m, 1], terms.axis[m, 2]
     x = R[k, 0, 0] * ax + R[k, 0, 1] * ay + R[k, 0, 2] * az

@@ -24,7 +24,7 @@ from exactik.kernels.linear.articulated import (
     reduce_right_side,
     substitute_joints,
 )
-from exactik.kernels.linear.ltdl import factor, solve
+from exactik.kernels.linear.ltdl import factor, pad_to_lanes, solve
 
 MAX_ROUNDS = 8  # of solving again with more dofs in the active set
 # Curvatures below these are rounding: relative to the largest one, and to the cost per rad² or m².
@@ -108,13 +108,25 @@ def multiply_ancestor_rows(pattern, H, x, path, y):
 @jit_forceinline
 def copy_free_block(pattern, H, damping, scale, active_set, L):
     """L = H + μD, with rows and columns of the active set replaced by those of the identity."""
-    for i in range(active_set.shape[0]):
+    count = active_set.shape[0]
+    for i in range(count):
         level = np.int64(pattern.dof_level[i])
-        above = i
-        for a in range(level - 1, -1, -1):
-            above = np.int64(pattern.dof_parent[above])
-            L[i, a] = H[i, a] if active_set[i] == 0.0 and active_set[above] == 0.0 else 0.0
-        L[i, level] = H[i, level] + damping * scale[i] if active_set[i] == 0.0 else 1.0
+        for a in range(pad_to_lanes(level + 1)):
+            L[i, a] = H[i, a]
+        L[i, level] += damping * scale[i]
+    for n in range(count):
+        i = np.int64(pattern.dof_order[n])
+        if active_set[i] == 0.0:
+            continue
+        level = np.int64(pattern.dof_level[i])
+        for a in range(level):
+            L[i, a] = 0.0
+        L[i, level] = 1.0
+        for m in range(n + 1, count):  # the dofs below follow it
+            below = np.int64(pattern.dof_order[m])
+            if np.int64(pattern.dof_level[below]) <= level:
+                break
+            L[below, level] = 0.0
 
 
 @jit_forceinline

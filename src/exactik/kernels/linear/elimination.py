@@ -44,9 +44,10 @@ def make_elimination_pattern(
         rows[n] = 0 if above == n else rows[above] | 1 << above
     for first, second in couplings:
         here, there = place[first].tolist(), place[second].tolist()
-        for a in here:
-            for b in there:
-                rows[max(a, b)] |= (1 << min(a, b)) if a != b else 0
+        for some, others in ((here, there), (there, here)):
+            bits = sum(1 << other for other in others)
+            for n in some:
+                rows[n] |= bits & ((1 << n) - 1)
     parent = list(range(nv))
     for n in range(nv - 1, -1, -1):
         if rows[n] != 0:
@@ -72,7 +73,10 @@ def _number_depth_first(order: IntArray, parent: list[int]) -> AncestorPattern:
     dof_parent, dof_level = np.empty(nv, np.uint32), np.empty(nv, np.uint32)
     dof_parent[order] = order[parent]
     dof_level[order] = level
-    return AncestorPattern(order[visited].astype(np.uint32), dof_parent, dof_level)
+    pattern = AncestorPattern(order[visited].astype(np.uint32), dof_parent, dof_level)
+    for array in pattern:  # as those of a tree: compiled code may take either
+        array.flags.writeable = False
+    return pattern
 
 
 def ancestor_pairs(tree: AncestorPattern | Tree) -> tuple[IntArray, IntArray, IntArray]:

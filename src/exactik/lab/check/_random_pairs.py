@@ -19,7 +19,7 @@ from exactik.goals import (
 from exactik.lab.check._random_weights import draw_direction, draw_weight
 from exactik.lab.check.oracle import forward
 from exactik.model import Skeleton
-from exactik.model.shapes import Capsule, HalfSpace, Sphere
+from exactik.model.shapes import Capsule, Cuboid, HalfSpace, Sphere
 from exactik.spatial import exp_rotation
 from exactik.typing import Array
 
@@ -108,6 +108,7 @@ def _draw_collisions(
     other = Sphere(bones[1], ends[1, 0], radii[1])
     if rng.random() < 0.7:
         other = Capsule(bones[1], ends[1, 0], ends[1, 1], radii[1])
+    turn = exp_rotation(rng.normal(size=3))
     figure = skeleton.with_shapes([Capsule(bones[0], ends[0, 0], ends[0, 1], radii[0]), other])
     return Collisions(
         figure,
@@ -116,6 +117,7 @@ def _draw_collisions(
         obstacles=(
             Capsule(None, ends[2, 0], ends[2, 1], radii[2]),
             HalfSpace(None, ends[3, 0], ends[3, 1]),
+            Cuboid(None, rng.normal(size=3), rng.uniform(0.1, 2.0, 3), turn),
         ),
         band=float(rng.uniform(0.05, 0.5)),
         weight=weight,

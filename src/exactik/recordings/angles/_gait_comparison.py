@@ -2,10 +2,10 @@
 
 Strides of one person differ. Of n_a and n_b of them, the difference of the means at a moment has
 the variance v (1/n_a + 1/n_b), with the variance v between strides, pooled of both sets and of the
-moments around it; few strides tell little of it, so that of the other angles of the same pair has
-part in it, as if it had `PRIOR_STRIDES` strides (Smyth 2004, "moderated" t). What is wrong with a
-figure lasts: it moves all strides of a set together, and more strides do not help. A difference is
-a change where it is beyond
+moments around it, or that of the moment itself if it is more. Few strides tell little of it, so
+that of the other angles of the same pair has part in it, as if it had `PRIOR_STRIDES` strides
+(Smyth 2004, "moderated" t). What is wrong with a figure lasts: it moves all strides of a set
+together, and more strides do not help. A difference is a change where it is beyond
 
     √( t² v (1/n_a + 1/n_b) + z² L² )
 
@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.model.motion import find_segments
+from exactik.model.motion import find_segments, mark_segments
 from exactik.recordings.angles._gait_cycles import CYCLE_POINTS, GaitCurve
 from exactik.typing import Array, BoolArray
 
@@ -32,6 +32,7 @@ PRIOR_STRIDES = 4  # that the other angles stand for
 SKIN_SD = np.radians(0.7)
 """[rad] of an angle of a set, by skin that slides under its markers in its own way: simulated sets
 differ by 0.5° beyond their strides at 3 mm of sliding, and half as much again."""
+MIN_CHANGE = 3  # per cent of the cycle that a change lasts
 LEAST_SHARE = 0.25  # of the cycle's mean variance, below which no moment is taken to be
 
 
@@ -100,7 +101,10 @@ def compare_curves(pairs: Sequence[CurvePair]) -> list[CurveDifference]:
             chance = quantile**2 * moderated * (1.0 / counts[0] + 1.0 / counts[1])
             lasting = pair.lasting_sd**2 + 2.0 * SKIN_SD**2
             bar = np.sqrt(chance + z**2 * lasting)
-        found.append(CurveDifference(pair, difference, bar, np.abs(difference) > bar))
+        beyond = np.abs(difference) > bar
+        lasting_ones = [s for s in find_segments(beyond) if s.frame_count >= MIN_CHANGE]
+        changed = mark_segments(CYCLE_POINTS, lasting_ones)
+        found.append(CurveDifference(pair, difference, bar, changed))
     return found
 
 
@@ -113,4 +117,5 @@ def _pool_variance(pair: CurvePair) -> Array:
     squares = np.sum(parts, axis=0)
     around = np.concatenate([squares[-1 - WINDOW // 2 : -1], squares, squares[1 : 1 + WINDOW // 2]])
     pooled = np.convolve(around, np.full(WINDOW, 1.0 / WINDOW), mode="valid") / freedom
-    return np.maximum(pooled, LEAST_SHARE * pooled.mean())
+    # Where a curve is steep, strides that are early or late differ more than around it.
+    return np.maximum(np.maximum(pooled, squares / freedom), LEAST_SHARE * pooled.mean())

@@ -210,7 +210,7 @@ def list_goal_rows(problem: Problem) -> list[tuple[slice, int]]:
 
     Goals without weight do not count: no step is meant to bring them nearer.
     """
-    terms, weight = problem.packed.terms, np.diag(problem.packed.weight)
+    terms, weight = problem.packed.terms, problem.packed.row_weights
     return [
         (rows, 3 if terms[name].stop > terms[name].start else rows.stop - rows.start)
         for name, rows in problem.rows.items()

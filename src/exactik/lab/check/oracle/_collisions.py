@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 
 from exactik.goals import Collisions
-from exactik.lab.check.oracle.jet import Jet, concatenate, constant, dot, sqrt, stack
+from exactik.lab.check.oracle.jet import (
+    Jet,
+    concatenate,
+    constant,
+    dot,
+    sqrt,
+    stack,
+    transform,
+)
 from exactik.lab.check.oracle.kinematics import JetFrame, place_point
-from exactik.model.shapes import Capsule, HalfSpace
+from exactik.model.shapes import Capsule, Cuboid, HalfSpace
+from exactik.typing import Array
 
 ALMOST_PARALLEL = 1e-12
 
@@ -28,8 +37,11 @@ def compute_collision_rows(goal: Collisions, frames: dict[str, JetFrame]) -> Jet
                 height = dot(end - np.asarray(b.through), constant(normal, n)) - a.radius
                 rows.append(_make_row(goal.margin - height, goal.band, none) * normal)
             continue
-        assert isinstance(b, Capsule)
-        gap = _find_gap(first, _place_ends(b, frames, n)) - a.radius - b.radius
+        if isinstance(b, Cuboid):
+            gap = _find_box_gap(first, b) - a.radius
+        else:
+            assert isinstance(b, Capsule)
+            gap = _find_gap(first, _place_ends(b, frames, n)) - a.radius - b.radius
         rows.append(stack([-_make_row(goal.margin - gap, goal.band, none), none, none]))
     return concatenate(rows)
 
@@ -82,3 +94,60 @@ def _make_row(x: Jet, band: float, none: Jet) -> Jet:
     if x.value < band:
         return sqrt(x * x * x / (3.0 * band))
     return sqrt(x * x - band * x + band * band / 3.0)
+
+
+def _find_box_gap(first: tuple[Jet, Jet], box: Cuboid) -> Jet:
+    """Return the signed distance of a segment from a box of the world."""
+    R, h = np.asarray(box.rotation, float), 0.5 * np.asarray(box.size, float)
+    start, end = (transform(R.T, place - np.asarray(box.center)) for place in first)
+    u = end - start
+    best: Any = None
+    for signs in product((-1, 0, 1), repeat=3):  # which faces it is nearest to: a corner, an edge
+        active = [i for i in range(3) if signs[i] != 0]
+        if len(active) == 0:
+            continue
+        gaps = stack([start[i] - float(signs[i] * h[i]) for i in active])
+        along = stack([u[i] for i in active])
+        square = dot(along, along)
+        for s in (0.0, 1.0, None):
+            if s is None and square.value == 0.0:
+                continue
+            place: Any = -dot(along, gaps) / square if s is None else s
+            c = start + u * place
+            outside = [abs(c.value[i]) >= h[i] and c.value[i] * signs[i] > 0.0 for i in active]
+            beside = [abs(c.value[i]) <= h[i] for i in range(3) if i not in active]
+            if not (_is_within(place) and all(outside) and all(beside)):
+                continue
+            arm = gaps + along * place
+            if best is None or dot(arm, arm).value < best.value:
+                best = dot(arm, arm)
+    if best is not None and not _crosses(start.value, end.value, h):
+        return sqrt(best)
+    faces = [(i, sign) for i in range(3) for sign in (1.0, -1.0)]
+    heights = [start[i] * sign - float(h[i]) for i, sign in faces]
+    rises = [u[i] * sign for i, sign in faces]
+    for s in (0.0, 1.0, *combinations(range(6), 2)):
+        place = s
+        if isinstance(s, tuple):
+            rise = rises[s[0]] - rises[s[1]]
+            if rise.value == 0.0:
+                continue
+            place = (heights[s[1]] - heights[s[0]]) / rise
+        if _is_within(place):
+            each = [height + rise * place for height, rise in zip(heights, rises, strict=True)]
+            top = max(each, key=lambda height: float(height.value))
+            if best is None or best.value >= 0.0 or top.value < best.value:
+                best = top
+    assert best is not None
+    return best
+
+
+def _crosses(start: Array, end: Array, half: Array) -> bool:
+    """Whether any point of a segment is in a box."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        times = np.sort(np.array([-half - start, half - start]) / (end - start), axis=0)
+    moving = end != start
+    if (np.abs(start[~moving]) > half[~moving]).any():
+        return False
+    low = times[0, moving].max(initial=0.0)
+    return bool(low <= times[1, moving].min(initial=1.0))
