@@ -319,3 +319,10 @@ def test_it_shows_what_it_was_given_and_no_figure() -> None:
     assert repr(goal) == "Collisions(name='', pairs='auto', margin=0.005, band=0.001)"
     with pytest.raises(TypeError, match="positional"):
         Collisions(ik.human(), "auto", 0.005, (), "name", 100.0, None, 1e-3)  # type: ignore
+
+
+@pytest.mark.parametrize("pair", [("head",), ("head", "head"), "ab", ("head", "pelvis", "l_hand")])
+def test_a_pair_is_of_two_bones(pair: tuple[str, ...]) -> None:
+    figure = ik.human()
+    with pytest.raises(ik.ExactikError):
+        ik.Problem(figure, Collisions(figure, pairs=[pair]))  # type: ignore
