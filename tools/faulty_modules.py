@@ -88,7 +88,6 @@ def _replace_code(old: Any, new: Any) -> None:
     elif isinstance(old, classmethod | staticmethod):
         _replace_code(old.__func__, new.__func__)
     elif isinstance(old, FunctionType) and isinstance(new, FunctionType):
-        if hasattr(old, "__wrapped__") and hasattr(new, "__wrapped__"):
-            _replace_code(old.__wrapped__, new.__wrapped__)
+        _replace_code(*(getattr(each, "__wrapped__", None) for each in (old, new)))
         old.__code__ = new.__code__
         old.__defaults__, old.__kwdefaults__ = new.__defaults__, new.__kwdefaults__
