@@ -20,6 +20,7 @@ from exactik.cli._stopwatch import Stopwatch
 from exactik.errors import ExactikError, FileError, UsageError
 from exactik.io import files_to_write, readable_suffixes, suffix_of, with_suffix, writable_suffixes
 from exactik.io.formats import BVH, CSV, MOT, NPZ
+from exactik.recordings.angles import read_normal_gait
 from exactik.recordings.diagnosis import EXIT_CODES
 from exactik.recordings.pipeline import RecordingOptions, rate_columns, write_motion
 from exactik.recordings.tracking import Quality, Track
@@ -47,6 +48,12 @@ class MotionOutputs:
     )
     report: str | None = option(
         None, "HTML report to write; a folder for many recordings.", metavar="FILE"
+    )
+    normal: str | None = option(
+        None,
+        "Normal range of walking for the report: .csv of angle, percent, mean, sd.",
+        why="Each laboratory has its own.",
+        metavar="FILE",
     )
     formats: tuple[str, ...] | None = option(
         None,
@@ -79,6 +86,7 @@ class OutputPlan:
     targets: tuple[Path, ...]  # files of its motion
     report: Path | None  # of it, or None
     blank: tuple[Quality, ...] = (Quality.OPEN,)  # qualities of the values that tables leave out
+    normal: str | None = None  # file of the normal range of walking, for the report
 
     def of_subject(self, name: str) -> OutputPlan:
         """Return the plan for one of several subjects: its name is added to those of the files."""
@@ -124,6 +132,8 @@ def plan_outputs(
     """
     if outputs.mask and outputs.fill_open:
         raise UsageError("--mask leaves out what --fill-open writes; expected one of them")
+    if outputs.normal is not None:
+        read_normal_gait(outputs.normal)  # what is wrong with it is said before any work is done
     suffixes = _parse_formats(outputs.formats or (BVH.suffix,))
     plans = []
     for source in sources:
@@ -136,7 +146,8 @@ def plan_outputs(
             targets += [with_suffix(targets[0], suffix) for suffix in lacking]
         report = outputs.report
         page = None if report is None else _report_path(source, report, len(sources))
-        plans.append(OutputPlan(source, tuple(dict.fromkeys(targets)), page, outputs.blank))
+        files = tuple(dict.fromkeys(targets))
+        plans.append(OutputPlan(source, files, page, outputs.blank, outputs.normal))
     _check_paths(plans, [*map(str, sources), *others])
     return plans
 
@@ -259,7 +270,7 @@ def write_tracked(
             written += write_motion(track.motion, path, options.angles, options.rotations, quality)
     if plan.report is not None:
         with watch.measure("report"):
-            write_report(track, str(plan.report), summary=summary)
+            write_report(track, str(plan.report), summary=summary, normal=plan.normal)
         written.append((plan.report, "the report"))
     return {**summary, "subject": subject}, written
 

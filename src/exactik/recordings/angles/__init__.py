@@ -41,7 +41,7 @@ from exactik.recordings.angles._joint_words import (
     join_sides,
     name_angle_for_people,
 )
-from exactik.recordings.angles._normal_gait import NormalBand, NormalGait, find_normal_gait
+from exactik.recordings.angles._normal_gait import NormalBand, NormalGait, read_normal_gait
 
 __all__ = [
     "ANGLE_ENDS",
@@ -74,8 +74,8 @@ __all__ = [
     "find_events_of",
     "find_gait_cycles",
     "find_gait_events",
-    "find_normal_gait",
     "is_body",
     "join_sides",
     "name_angle_for_people",
+    "read_normal_gait",
 ]

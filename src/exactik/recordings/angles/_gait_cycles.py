@@ -24,7 +24,6 @@ MAX_GUESSED_SHARE = 0.1  # of a stride's frames: as long as a foot takes to swin
 MIN_BELT_SPEED = 0.15  # [m/s] of a standing foot backwards from which there is a treadmill
 MIN_STEP_PHASE = 0.2  # of the stride between strikes of both feet; limping has 0.35, walking 0.5
 FLAT_FOOT = 0.25, 0.6  # share of the stance in which a foot is flat and shows the belt's speed
-GRAVITY = 9.81  # [m/s²]
 HEADINGS = ("pelvis_rotation", "thorax_rotation")  # angles from an axis of the laboratory
 PARAMETER_UNITS = {
     "stride_time": "s",
@@ -79,7 +78,6 @@ class GaitCycles:
     cycles: tuple[GaitCycle, ...]
     events: GaitEvents  # that they are made of
     belt_speed: float  # of a treadmill [m/s]; 0 overground
-    leg_length: float = float("nan")  # from hip to ankle [m]; NaN without strides
 
     def __len__(self) -> int:
         """Number of strides."""
@@ -96,14 +94,6 @@ class GaitCycles:
     def is_running(self) -> bool:
         """Whether each foot is in the air for longer than it stands, so that both are at times."""
         return len(self.cycles) > 0 and float(np.mean([c.stance_share for c in self.cycles])) < 0.5
-
-    @property
-    def dimensionless_speed(self) -> float:
-        """Mean speed over √(g L), L the leg; NaN without strides."""
-        if len(self.cycles) == 0:
-            return float("nan")
-        speed = np.mean([cycle.stride_length / cycle.stride_time for cycle in self.cycles])
-        return float(speed / np.sqrt(GRAVITY * self.leg_length))
 
     def of(self, side: str) -> list[GaitCycle]:
         """Return the strides of a side."""
@@ -190,7 +180,6 @@ def find_gait_cycles(
         cycles=tuple(sorted(cycles, key=lambda cycle: cycle.first)),
         events=events,
         belt_speed=belt_speed,
-        leg_length=walker.leg_length,
     )
 
 

@@ -1,64 +1,32 @@
-"""How healthy people walk: angles over the gait cycle at their speed, as published.
+"""How healthy people walk, as a laboratory has it: angles over the gait cycle, from its own file.
 
-The numbers of normal_gait.csv are those of Schwartz, Rozumalski & Trost (2008), "The effect of
-walking speed on the gait of typically developing children", Journal of Biomechanics 41, 1639–1650:
-the sheet "Joint Rotations" of its electronic addendum, mean and standard deviation [°] between
-children, every 4 % of the cycle, rounded to 0.1°. The speed groups and their sizes are those of its
-sheet "ANOVA". It says nothing of sex. Angles are those of Plug-in Gait's kind.
+Published ranges have other zeros and other models than the laboratory's; so its own file is drawn,
+or nothing. A table of comma-separated values with a line for each angle and per cent:
 
-Its speed is v / √(g L) with the leg from the front of the pelvis to the ankle; ours is from hip to
-ankle, some per cent shorter, which moves it by half as much.
+    angle,percent,mean,sd
+    knee_flexion,0,5.6,5.3
+    knee_flexion,2,8.1,5.4
 
-There the pelvis is level where the line from its back to its front is. Our figure's is where it
-stands at rest, so its pelvis tilt and hip flexion are less by the slope of that line at rest, which
-markers on the pelvis tell. Without them there is no band for these two. The ankle has none: its
-zero depends on how the markers of the foot sit, by 5 to 20° on the recordings of docs/angles.md.
+Angles have their names without a side (docs/angles.md), mean and standard deviation are degrees.
 """
 
 from __future__ import annotations
 
+import csv
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from exactik.anatomy.marker_sets import find_landmarks
-from exactik.errors import UsageError
-from exactik.model import Skeleton
-from exactik.recordings.angles._body_segments import find_body_segments
-from exactik.recordings.angles._gait_cycles import CYCLE_POINTS, GaitCycles
+from exactik.errors import FileError
+from exactik.recordings.angles._definitions import ANGLE_NAMES
+from exactik.recordings.angles._gait_cycles import CYCLE_POINTS
 from exactik.typing import Array
 
-SOURCE = "Schwartz et al. 2008, J Biomech 41:1639–1650, electronic addendum, Joint Rotations"
-FROM_PELVIS = ("pelvis_tilt", "hip_flexion")  # angles that the pelvis' zero moves
-LEAST_SPEED = 0.09  # of the slowest child, v / √(g L)
-
-
-class SpeedGroup(NamedTuple):
-    """Those who walked at about a speed.
-
-    Attributes:
-        name: as published, "free" for the speed they chose.
-        limit: v / √(g L) below which it is theirs: half-way to the next group, of whose slowest
-            and their own fastest the sheet "ANOVA" tells.
-        children: their number.
-    """
-
-    name: str
-    limit: float
-    children: int
-
-
-GROUPS = (
-    SpeedGroup("very slow", 0.230, 77),
-    SpeedGroup("slow", 0.366, 82),
-    SpeedGroup("free", 0.492, 82),
-    SpeedGroup("fast", 0.637, 76),
-    SpeedGroup("very fast", 0.844, 51),
-)
+COLUMNS = ("angle", "percent", "mean", "sd")
 
 
 class NormalBand(NamedTuple):
@@ -70,79 +38,57 @@ class NormalBand(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NormalGait:
-    """The published angles at a speed, in the angles of a figure.
+    """The angles of healthy people over the gait cycle.
 
     Attributes:
-        group: who walked; None if nobody did at this speed.
-        bands: name of the angle without side → band; those that are known.
+        source: name of the file.
+        bands: name of the angle without side → band.
     """
 
-    group: SpeedGroup | None
+    source: str
     bands: Mapping[str, NormalBand]
 
-    @property
-    def text(self) -> str:
-        """Whose range it is, with its source, in a sentence; or why there is none."""
-        if self.group is None:
-            return "No published range at this speed."
-        who = f"{self.group.children} healthy children who walk at {self.group.name} speed"
-        return f"Grey: 95 % of {who}, sexes together ({SOURCE})."
 
-
-def find_normal_gait(cycles: GaitCycles, skeleton: Skeleton) -> NormalGait:
-    """Return how healthy people walk at the speed of some strides."""
-    speed = cycles.dimensionless_speed
-    if not LEAST_SPEED <= speed < GROUPS[-1].limit:
-        return NormalGait(group=None, bands={})
-    group = next(group for group in GROUPS if speed < group.limit)
-    bands, slope = dict(_read_bands()[group.name]), measure_pelvis_slope(skeleton)
-    for angle in FROM_PELVIS:
-        band = bands.pop(angle)
-        if slope is not None:
-            bands[angle] = NormalBand(band.mean - slope, band.sd)
-    return NormalGait(group=group, bands=bands)
-
-
-def measure_pelvis_slope(skeleton: Skeleton) -> float | None:
-    """Return by how much the line from the pelvis' back to its front falls at rest [rad].
-
-    By the figure's own markers there; None if it has none at front or back.
-    """
+def read_normal_gait(path: str | os.PathLike[str]) -> NormalGait:
+    """Read the normal range of a laboratory from its .csv file, see the module."""
     try:
-        segments = find_body_segments(skeleton)
-    except UsageError:
-        return None
-    places: dict[str, list[Array]] = {"asis": [], "psis": [], "sacrum": []}
-    for name, (bone, point) in skeleton.markers.items():
-        kinds = {
-            landmark.id.removeprefix("l_").removeprefix("r_") for landmark in find_landmarks(name)
-        }
-        for kind in kinds & set(places):
-            if bone == segments.bones.get("pelvis"):
-                places[kind].append(np.asarray(point))
-    back = places["psis"] or places["sacrum"]
-    if len(places["asis"]) == 0 or len(back) == 0:
-        return None
-    line = np.mean(places["asis"], axis=0) - np.mean(back, axis=0)
-    forward, up, _ = segments.R_bone_segment["pelvis"].T @ line
-    return float(np.arctan2(-up, forward))
+        text = Path(path).read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(path, f"cannot be read: {error}") from error
+    rows = [row for row in csv.reader(text.splitlines()) if len(row) > 0]
+    if len(rows) == 0 or tuple(cell.strip().lower() for cell in rows[0]) != COLUMNS:
+        raise FileError(path, f"expected a first line {','.join(COLUMNS)}", "line 1")
+    points: dict[str, list[tuple[float, float, float]]] = {}
+    for number, row in enumerate(rows[1:], start=2):
+        name, point = _read_row(path, row, f"line {number}")
+        points.setdefault(name, []).append(point)
+    if len(points) == 0:
+        raise FileError(path, "no angle in it; expected a line for each angle and per cent")
+    return NormalGait(Path(path).name, {name: _make_band(all_) for name, all_ in points.items()})
 
 
-@cache
-def _read_bands() -> Mapping[str, Mapping[str, NormalBand]]:
-    """Return speed → angle → band."""
-    from scipy.interpolate import CubicSpline
+def _read_row(
+    path: str | os.PathLike[str], row: list[str], place: str
+) -> tuple[str, tuple[float, float, float]]:
+    name, *cells = (cell.strip() for cell in row)
+    known = {angle.removesuffix("_r").removesuffix("_l") for angle in ANGLE_NAMES}
+    if name not in known:
+        raise FileError(
+            path, f"no angle is called {name!r}; expected one such as hip_flexion", place
+        )
+    try:
+        percent, mean, sd = map(float, cells)
+    except ValueError as error:
+        expected = f"three numbers ({', '.join(COLUMNS[1:])}) after {name}"
+        raise FileError(path, f"expected {expected}, found {','.join(cells)!r}", place) from error
+    if not (0.0 <= percent <= 100.0 and abs(mean) <= 360.0 and 0.0 <= sd <= 180.0):
+        expected = "0 to 100 per cent, a mean within 360° and a standard deviation of 0 to 180°"
+        raise FileError(path, f"expected {expected}, found {','.join(cells)!r}", place)
+    return name, (percent, mean, sd)
 
-    file = resources.files("exactik.recordings.angles").joinpath("normal_gait.csv")
-    head, *lines = file.read_text("utf-8").splitlines()
-    percent = np.array([float(cell) for cell in head.split(",")[3:]])
+
+def _make_band(points: list[tuple[float, float, float]]) -> NormalBand:
+    """Return the band through some points, straight between them."""
+    percent, mean, sd = np.array(sorted(points)).T
     whole = np.linspace(0.0, 100.0, CYCLE_POINTS)
-    found: dict[str, dict[str, dict[str, Array]]] = {}
-    for line in lines:
-        angle, speed, of, *cells = line.split(",")
-        curve = CubicSpline(percent, np.radians([float(cell) for cell in cells]))(whole)
-        found.setdefault(speed, {}).setdefault(angle, {})[of] = curve
-    return {
-        speed: {angle: NormalBand(both["mean"], both["sd"]) for angle, both in bands.items()}
-        for speed, bands in found.items()
-    }
+    return NormalBand(*(np.radians(np.interp(whole, percent, values)) for values in (mean, sd)))

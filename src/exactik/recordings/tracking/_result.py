@@ -391,14 +391,22 @@ class Track:
         known = np.logical_not(self.undetermined[:, root].any(axis=1))
         return find_gait_cycles(self.motion, known=np.asarray(known))
 
-    def report(self, path: str | os.PathLike[str], *, command: str = "") -> None:
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        command: str = "",
+        normal: str | os.PathLike[str] | None = None,
+    ) -> None:
         """Write a report: one HTML file that needs nothing else.
 
         Args:
             path: of the file.
             command: that repeats the solve, to be printed in it.
+            normal: .csv file with the laboratory's normal range of walking, see docs/report.md.
         """
-        find("write_report")(self, require_html_path("report", path), command)
+        path = require_html_path("report", path)
+        find("write_report")(self, path, command, normal=normal)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the motion, see `Motion.save`."""

@@ -74,7 +74,7 @@ def find_stride_curve(cycles: GaitCycles, angles: JointAngles, name: str, side: 
 
 
 def render_gait(
-    cycles: GaitCycles, curves: AngleCurves, charts: Sequence[AngleChart], normal: NormalGait
+    cycles: GaitCycles, curves: AngleCurves, charts: Sequence[AngleChart], normal: NormalGait | None
 ) -> str:
     """Return panels of pelvis, hip, knee and ankle, figures of the strides, and events."""
     shown = _choose_charts(curves, charts, within=True)
@@ -85,14 +85,7 @@ def render_gait(
     about = f"{right} right, {left} left, from strike to strike in per cent"
     about += "; band: one standard deviation between strides" if len(cycles) > 2 else ""
     about += "; dashed: toe-off. ± is how certain the level is (90 %)."
-    bare = [
-        chart.name.lower()
-        for name, chart in zip(names, shown, strict=True)
-        if name not in normal.bands
-    ]
-    sources = [normal.text]
-    if len(normal.bands) > 0 and len(bare) > 0:
-        sources.append(f"No published range with the same zero: {join_names(bare)}.")
+    sources = [] if normal is None else [f"Grey: 95 % of those of {normal.source}."]
     if len(unknown) > 0:
         sources.append(f"Not measured: {join_names(unknown, MOST_NAMED)}.")
     return (
@@ -108,8 +101,7 @@ def render_other_panels(
 ) -> str:
     """Return panels of the angles that are not those of walking."""
     shown = _choose_charts(curves, charts, within=False)
-    nothing = NormalGait(group=None, bands={})
-    return f'<div class="panels">{_render_panels(shown, cycles, curves, nothing)}</div>'
+    return f'<div class="panels">{_render_panels(shown, cycles, curves, None)}</div>'
 
 
 def _choose_charts(
@@ -122,7 +114,7 @@ def _choose_charts(
 
 
 def _render_panels(
-    charts: Sequence[AngleChart], cycles: GaitCycles, curves: AngleCurves, normal: NormalGait
+    charts: Sequence[AngleChart], cycles: GaitCycles, curves: AngleCurves, normal: NormalGait | None
 ) -> str:
     assert curves.angles is not None  # of a body
     panels = []
@@ -141,7 +133,8 @@ def _render_panels(
             for side, _ in found
         )
         bands = [_make_band(side, curve) for side, curve in found]
-        panels.append(render_panel(chart.name, bands, ends, normal.bands.get(bare), note, marks))
+        grey = None if normal is None else normal.bands.get(bare)
+        panels.append(render_panel(chart.name, bands, ends, grey, note, marks))
     return "".join(panels)
 
 
@@ -169,7 +162,7 @@ def render_panel(
         title: the angle.
         bands: curves with a band around each, (101,).
         ends: what lies below and above zero.
-        normal: published range, drawn in grey behind them.
+        normal: normal range, drawn in grey behind them.
         note: in the corner.
         marks: SVG over the grid, x in per cent.
     """
@@ -178,7 +171,8 @@ def render_panel(
         mean, sd = (np.degrees(curve) for curve in normal)
         low.append(mean - NORMAL_SD * sd)
         high.append(mean + NORMAL_SD * sd)
-    axis = ValueAxis.with_marks(float(np.min(low)), float(np.max(high)), MIN_AXIS_DEG)
+    least, most = min(float(np.min(low)), 0.0), max(float(np.max(high)), 0.0)
+    axis = ValueAxis.with_marks(least, most, MIN_AXIS_DEG)
     x: Array = np.arange(0.0, CYCLE_POINTS, DRAWN_STEP)
     bands = [Band(b.style, *(curve[::DRAWN_STEP] for curve in b[1:])) for b in bands]
     ticks, inside = axis.draw_marks(100.0)

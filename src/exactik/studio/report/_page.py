@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from exactik._text import count_noun, drop_folders, file_name, make_writable
 from exactik.io import open_atomic
-from exactik.recordings.angles import find_normal_gait
+from exactik.recordings.angles import NormalGait, read_normal_gait
 from exactik.studio.player.data import encode_scene
 from exactik.studio.player.page import (
     CONTENT_SECURITY_POLICY,
@@ -65,15 +65,22 @@ Facts = Mapping[str, Any]
 
 
 def write_report(
-    track: Track, path: str, command: str = "", *, summary: Facts | None = None
+    track: Track,
+    path: str,
+    command: str = "",
+    *,
+    summary: Facts | None = None,
+    normal: str | os.PathLike[str] | None = None,
 ) -> None:
     """Write the report on a track to an .html file, whole or not at all.
 
     Args:
         command: that repeats the solve.
         summary: of the track, with the command, where it is known already, see `summary_of`.
+        normal: file with the laboratory's normal range of walking, see `read_normal_gait`.
     """
-    write_page(path, render_report(track, command, summary))
+    range_ = None if normal is None else read_normal_gait(normal)
+    write_page(path, render_report(track, command, summary, range_))
 
 
 def write_page(path: str | os.PathLike[str], text: str) -> None:
@@ -82,7 +89,12 @@ def write_page(path: str | os.PathLike[str], text: str) -> None:
         file.write(text)
 
 
-def render_report(track: Track, command: str = "", summary: Facts | None = None) -> str:
+def render_report(
+    track: Track,
+    command: str = "",
+    summary: Facts | None = None,
+    normal: NormalGait | None = None,
+) -> str:
     """Return the report as text, see `write_report`."""
     summary = summary_of(track, command) if summary is None else summary
     curves, heat = make_angle_curves(track), make_heat_map(track)
@@ -111,7 +123,7 @@ def render_report(track: Track, command: str = "", summary: Facts | None = None)
         render_section("markers", "Markers", _render_markers(track, summary, heat)),
         render_section("solved", "How it was solved", _render_solving(track, summary)),
     ]
-    header = _render_first_screen(track, summary, curves, charts, find_frame)
+    header = _render_first_screen(track, summary, curves, charts, find_frame, normal)
     return render_page(f"{summary['skeleton']}: exactik report", header, scene, sections, data)
 
 
@@ -121,6 +133,7 @@ def _render_first_screen(
     curves: AngleCurves,
     charts: list[AngleChart],
     find_frame: FrameFinder,
+    normal: NormalGait | None,
 ) -> str:
     """Return the verdict, what was recorded as its readers look at it, and one list of findings.
 
@@ -131,7 +144,6 @@ def _render_first_screen(
     if curves.angles is not None and len(cycles) > 0:
         way = "running" if cycles.is_running else "walking"
         about = f"{way}, {count_noun(len(cycles), 'stride')}"
-        normal = find_normal_gait(cycles, track.skeleton)
         name, title = "gait", way.capitalize()
         inside = render_gait(cycles, curves, charts, normal)
     elif is_of_upper_body(charts):
