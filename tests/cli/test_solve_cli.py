@@ -241,8 +241,8 @@ def test_the_last_line_says_where_the_time_went(run: Run, clean: ik.Markers):
     said = "Took " + ended.flat.rpartition("Took ")[2]
     total, *stages = re.findall(r"(\d+\.\d)", said)
     assert re.fullmatch(r"Took \d+\.\d s: starting \d+\.\d(, \w+ \d+\.\d)*\.", said)
-    # Rounded, and seven stages of no tenth may be left out.
-    assert float(total) == pytest.approx(sum(map(float, stages)), abs=0.5)
+    # Parts of the whole, each rounded.
+    assert 0.0 < sum(map(float, stages)) <= float(total) + 0.05 * (len(stages) + 1) + 1e-9
 
 
 @pytest.mark.parametrize("up", ["y", "x"])
