@@ -326,3 +326,10 @@ def test_a_pair_is_of_two_bones(pair: tuple[str, ...]) -> None:
     figure = ik.human()
     with pytest.raises(ik.ExactikError):
         ik.Problem(figure, Collisions(figure, pairs=[pair]))  # type: ignore
+
+
+def test_bones_that_touch_whenever_the_body_bends_are_left_out():
+    pairs = {frozenset(contact.names) for contact in ik.Collisions(ik.human()).contacts}
+    assert not {frozenset(("pelvis", "upper_back")), frozenset(("lower_back", "thorax"))} & pairs
+    kept = [("l_hand", "pelvis"), ("l_foot", "l_thigh"), ("l_shin", "r_shin"), ("head", "pelvis")]
+    assert {frozenset(pair) for pair in kept} <= pairs

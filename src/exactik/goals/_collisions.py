@@ -26,6 +26,9 @@ FIRM = 100.0
 allowed."""
 
 
+MADE = ("meshes", "bones")  # sources of shapes that are thicker than the bodies at their joints
+
+
 class ShapePair(NamedTuple):
     """Two shapes that are kept apart; the second one may be an obstacle."""
 
@@ -44,8 +47,9 @@ class Collisions(TermGoal):
 
     Its shapes are `skeleton.shapes`: those of the robot's file, else capsules around its meshes or
     its skin, else along its bones. Pairs that are left out: neighbours, which one joint connects;
-    those that touch in the home pose, else in the neutral one; those that the file, or an SRDF
-    beside it, lets touch. A gap that is smaller than the margin by x costs as a violation of a
+    those that touch in the home pose, else in the neutral one; unless the shapes are the file's
+    own, bones so near along the body that they touch whenever it bends; those that the file, or an
+    SRDF beside it, lets touch. A gap that is smaller than the margin by x costs as a violation of a
     `DistanceGoal` does; residual √(2 cost), in the first of 3 rows for each pair.
 
     Two shapes that cross deeply may be pushed apart the wrong way.
@@ -245,6 +249,15 @@ def _find_pairs(
         k = skeleton.bone_index(shape.bone or "")
         return pose.positions[k] + shape.ends @ pose.rotations[k].T
 
+    if skeleton.shapes.source in MADE:
+        pairs = [
+            (a, b)
+            for a, b in pairs
+            if _measure_between(skeleton, pose.positions, a.bone, b.bone)
+            > a.radius + b.radius + margin
+        ]
+    if len(pairs) == 0:
+        return []
     places = {id(shape): place(shape) for shape in shapes}
     first, second = (np.array([places[id(pair[k])] for pair in pairs]) for k in (0, 1))
     gaps = find_segment_distances(first, second)
@@ -253,3 +266,19 @@ def _find_pairs(
         for (a, b), gap in zip(pairs, gaps, strict=True)
         if gap >= a.radius + b.radius + margin
     ]
+
+
+def _measure_between(
+    skeleton: Skeleton, positions: Array, first: str | None, second: str | None
+) -> float:
+    """Return the way along the body from the first joint between two bones to the last [m]."""
+    paths = []
+    for name in (first, second):
+        path, k = [], skeleton.bone_index(name or "")
+        while k >= 0:
+            path.append(k)
+            k = int(skeleton.parents[k])
+        paths.append(path)
+    up, down = ([k for k in path if k not in other] for path, other in (paths, paths[::-1]))
+    joints = positions[[*up, *down[::-1]]]
+    return float(np.linalg.norm(np.diff(joints, axis=0), axis=1).sum())
