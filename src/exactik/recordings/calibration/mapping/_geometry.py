@@ -25,7 +25,7 @@ MAX_SPREAD = 0.03  # [m] on its bone, above which a marker is on none; skin move
 # [m] that the next bone's spread is above the best's, and times it: where joints have not moved,
 # all bones are alike, and a ratio of small numbers says nothing. With twice, 4 % of the markers
 # come to a wrong bone, most to its neighbour; with 8 mm and no ratio 9 %.
-MIN_SPREAD_GAP, MIN_SPREAD_RATIO = 0.003, 2.0
+MIN_SPREAD_GAP, MIN_SPREAD_RATIO = 0.005, 2.0
 # [m] from the line of a bone that skin, clothes and wands may be; beyond it a marker is on
 # something that the subject holds or sits on. The trunk's skin is up to 0.15 m from the spine.
 MAX_BONE_DISTANCE = 0.22
