@@ -135,6 +135,7 @@ def test_it_opens_in_a_browser_without_a_word(
         page = browser.new_page(viewport={"width": 1400, "height": 900})
         page.goto((tmp_path / "r.html").as_uri())
         page.wait_for_function("document.documentElement.dataset.player")
+        page.locator("#attention summary").click()  # the rows beyond the first ones fold out
         page.locator("#attention tbody tr").last.click()
         findings = measure_retargeting(spoiled).findings
         shown = page.locator("#player input[type=range]").input_value()
