@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.lab.synthetic import compare_with_truth, simulate_performance, simulate_recording
+from exactik.lab.synthetic import simulate_performance, simulate_recording
+from exactik.recordings.pipeline import compare_with_truth
 
 
 def exactik(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -97,6 +98,6 @@ def test_it_prints_json(tmp_path: Path):
 def test_a_perfect_solve_agrees_with_the_truth():
     made = simulate_recording(simulate_performance(2.0, 30.0), noise=1e-6, gaps=0.0, swap=False)
     track = ik.track(made.truth.skeleton, made.markers, sigma=1e-6)
-    verdict = compare_with_truth(track, made)
+    verdict = compare_with_truth(track, made.truth)
     assert verdict.joint_error < 1e-3 and verdict.angle_error < 1e-3
     assert 0.5 < verdict.determined <= 1.0

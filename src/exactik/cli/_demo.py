@@ -28,13 +28,16 @@ from exactik.cli._outputs import MotionOutputs, plan_outputs
 from exactik.io.formats import GLB
 from exactik.lab.synthetic import (
     SyntheticRecording,
-    TruthComparison,
-    compare_with_truth,
     simulate_performance,
     simulate_recording,
     solve_reach,
 )
-from exactik.recordings.pipeline import read_recording, write_motion
+from exactik.recordings.pipeline import (
+    TruthComparison,
+    compare_with_truth,
+    read_recording,
+    write_motion,
+)
 from exactik.recordings.tracking import track
 from exactik.studio.report import headline_of, summary_of, write_report
 
@@ -93,7 +96,7 @@ def demo(
     page_facts = {**summary, "command": f"{command} --report {plan.report}"}
     write_report(solved, str(plan.report), summary=page_facts)
     written.append((plan.report, "the report; open it in a browser"))
-    verdict = compare_with_truth(solved, recording)
+    verdict = compare_with_truth(solved, recording.truth)
     took = time.perf_counter() - began
     if as_json:
         files = [str(source), *(str(path) for path, _ in written)]

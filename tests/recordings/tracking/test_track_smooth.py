@@ -16,10 +16,10 @@ from exactik.kernels.smoothing.variances import estimate_variances
 from exactik.kernels.tree.couplings import SOURCE
 from exactik.lab.synthetic import (
     SyntheticRecording,
-    compare_with_truth,
     simulate_performance,
     simulate_recording,
 )
+from exactik.recordings.pipeline import compare_with_truth
 from exactik.recordings.tracking import (
     DEFAULT_OPTIONS,
     Smoother,
@@ -256,7 +256,7 @@ def check_against_truth(track: Track, recording: SyntheticRecording) -> None:
     steps, true_steps = turn_steps(track.motion), turn_steps(recording.truth)
     rms = np.sqrt((steps**2).mean(axis=0) / (true_steps**2).mean(axis=0))
     largest = steps.max(axis=0) / true_steps.max(axis=0)
-    found = compare_with_truth(track, recording)
+    found = compare_with_truth(track, recording.truth)
     print(f"turns: rms {rms.max():.2f}, largest {largest.max():.2f} of the truth's; {found}")
     assert rms.max() < 1.3 and largest.max() < 1.5
     assert 0.88 < found.within_band < 0.98
@@ -272,7 +272,7 @@ def test_bones_turn_as_in_truth():
     alone = ik.track(
         motion.skeleton, recording.markers, robust="huber", branches=False, smooth=None
     )
-    better, plain = (compare_with_truth(x, recording) for x in (solved, alone))
+    better, plain = (compare_with_truth(x, recording.truth) for x in (solved, alone))
     assert better.angle_error < 0.5 * plain.angle_error
     assert better.joint_error < 0.7 * plain.joint_error
     # What the markers determine stays where it is: errors grow to those of the noise, not beyond.
@@ -288,7 +288,7 @@ def test_bones_turn_as_in_truth_in_the_demo(seed: int):
     )
     solved = ik.track(recording.truth.skeleton, recording.markers, robust="huber", threads=2)
     check_against_truth(solved, recording)
-    assert compare_with_truth(solved, recording).angle_error < np.radians(0.25)
+    assert compare_with_truth(solved, recording.truth).angle_error < np.radians(0.25)
 
 
 def test_the_noise_of_markers_is_found_among_their_motion():
@@ -329,7 +329,7 @@ def test_fast_motion_is_not_blunted(act: str, speed: float):
     share = turn_steps(solved.motion).max(axis=0)[limbs] / true[limbs]
     print(f"peaks {share.min():.3f} to {share.max():.3f} of the truth's, {len(limbs)} bones")
     assert len(limbs) >= 1 and 0.97 < share.min()
-    better, alone = (compare_with_truth(x, recording) for x in (solved, plain))
+    better, alone = (compare_with_truth(x, recording.truth) for x in (solved, plain))
     assert better.joint_error < 0.8 * alone.joint_error
 
 

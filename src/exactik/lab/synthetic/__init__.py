@@ -5,8 +5,6 @@ from exactik.lab.synthetic._coordinates import HEEL, TIP, compute_arm_angles
 from exactik.lab.synthetic._performance import make_reach_goals, simulate_performance, solve_reach
 from exactik.lab.synthetic._recording import (
     SyntheticRecording,
-    TruthComparison,
-    compare_with_truth,
     simulate_recording,
 )
 from exactik.lab.synthetic._timeline import interpolate_quintic
@@ -16,8 +14,6 @@ __all__ = [
     "HEEL",
     "TIP",
     "SyntheticRecording",
-    "TruthComparison",
-    "compare_with_truth",
     "compute_arm_angles",
     "interpolate_quintic",
     "make_reach_goals",

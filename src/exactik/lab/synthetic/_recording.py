@@ -1,9 +1,8 @@
-"""A synthetic recording: markers with noise, gaps, a swap, outliers; what a solve made of it."""
+"""A synthetic recording: markers with noise, gaps, a swap, outliers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,14 +12,9 @@ from exactik.errors import ModelError, UnknownNameError, UsageError
 from exactik.model.motion import Markers, Motion
 from exactik.typing import Array, BoolArray, IntArray
 
-if TYPE_CHECKING:
-    from exactik.recordings.tracking import Track
-
 _MIN_GAP_S, _MAX_GAP_S, _SWAP_S = 0.1, 1.0, 0.8  # gaps and the swap [s]
 _MIN_OUTLIER_M, _MAX_OUTLIER_M = 0.1, 0.5  # how far outliers are off
 _MAX_REJECTED_GAPS = 10_000  # draws that overlap others before the rest of the share is given up
-SDS_FOR_90_PERCENT = 1.645  # a normal distribution has 90 % within so many to both sides
-MAX_DETERMINED_SD = 0.5  # [rad or m] standard deviation above which a dof is not determined
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -180,34 +174,3 @@ def _compute_skin_sliding(truth: Motion, random: np.random.Generator) -> Array:
         R_world_bone = pose.rotations[:, skeleton.bone_index(bone)]
         sliding[:, m] = np.einsum("tij,tj->ti", R_world_bone, offset)
     return sliding
-
-
-@dataclass(frozen=True)
-class TruthComparison:
-    """How near a solved recording is to the truth."""
-
-    joint_error: float  # mean distance of a joint from where it was [m]
-    joint_error_95: float  # the same, below which 95 % are [m]
-    angle_error: float  # median error of the angles that the markers determine [rad]
-    within_band: float  # share of determined dofs whose truth lies within their 90 % band
-    determined: float  # share of dofs that the markers determine, over all frames
-
-
-def compare_with_truth(track: Track, recording: SyntheticRecording) -> TruthComparison:
-    """Compare a solved recording with the truth that it was made of."""
-    skeleton, truth = track.skeleton, recording.truth
-    distances = np.linalg.norm(
-        track.motion.forward().positions - truth.forward().positions, axis=2
-    ).ravel()
-    errors = np.abs(skeleton.difference(np.array(track.motion.q), np.array(truth.q)))
-    # A dof on its limit has no error bar, and one without markers none that is meaningful.
-    determined = ~track.undetermined & ~track.at_limits
-    determined &= (track.sd > 0.0) & (track.sd < MAX_DETERMINED_SD)
-    angles = determined & skeleton.turns
-    return TruthComparison(
-        joint_error=float(distances.mean()),
-        joint_error_95=float(np.percentile(distances, 95.0)),
-        angle_error=float(np.median(errors[angles])),
-        within_band=float((errors <= SDS_FOR_90_PERCENT * track.sd)[determined].mean()),
-        determined=float(determined.mean()),
-    )

@@ -28,6 +28,7 @@ from exactik.recordings.pipeline._options import (
 from exactik.recordings.pipeline._prepare import PreparedSkeleton, prepare_skeleton
 from exactik.recordings.pipeline._solve import SolvedRecording, solve_recording
 from exactik.recordings.pipeline._subjects import ALL_SUBJECTS, choose_subjects
+from exactik.recordings.pipeline._truth import TruthComparison, compare_with_truth
 from exactik.recordings.pipeline._units import correct_unit
 from exactik.recordings.pipeline._up_axis import (
     align_up_axis,
@@ -66,10 +67,12 @@ __all__ = [
     "SolvedRecording",
     "SolvedSetup",
     "TaskSetup",
+    "TruthComparison",
     "align_up_axis",
     "attach_from_take",
     "check_names",
     "choose_subjects",
+    "compare_with_truth",
     "correct_unit",
     "find_motion_up",
     "find_upright",

@@ -226,12 +226,13 @@ class PlayPanel:
 
     def _add_figure_options(self, gui: Any, figure: FigureScene) -> None:
         scene = self.viewer.scene
-        options = [
-            LIMITS,
-            *([QUALITY] if self.data.joint_quality is not None else []),
-            *([UNCERTAINTY] if self.data.knows_deviations else []),
-            PLAIN,
-        ]
+        known = {
+            LIMITS: True,
+            QUALITY: self.data.joint_quality is not None,
+            UNCERTAINTY: self.data.knows_deviations,
+            PLAIN: True,
+        }
+        options = [name for name, is_known in known.items() if is_known]
         self.colouring = gui.add_dropdown("colour by", options, initial_value=LIMITS)
         legends = {
             QUALITY: gui.add_html(draw_quality_legend(), visible=False),
