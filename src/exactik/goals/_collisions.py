@@ -249,36 +249,28 @@ def _find_pairs(
         k = skeleton.bone_index(shape.bone or "")
         return pose.positions[k] + shape.ends @ pose.rotations[k].T
 
-    if skeleton.shapes.source in MADE:
-        pairs = [
-            (a, b)
-            for a, b in pairs
-            if _measure_between(skeleton, pose.positions, a.bone, b.bone)
-            > a.radius + b.radius + margin
-        ]
-    if len(pairs) == 0:
-        return []
     places = {id(shape): place(shape) for shape in shapes}
     first, second = (np.array([places[id(pair[k])] for pair in pairs]) for k in (0, 1))
     gaps = find_segment_distances(first, second)
-    return [
-        ShapePair(a, b)
-        for (a, b), gap in zip(pairs, gaps, strict=True)
-        if gap >= a.radius + b.radius + margin
-    ]
+    between: dict[frozenset[str], float] = {}  # of bones, which may have many shapes
+    found = []
+    for (a, b), gap in zip(pairs, gaps, strict=True):
+        least = a.radius + b.radius + margin
+        if gap < least:
+            continue
+        if skeleton.shapes.source in MADE:
+            bones = _names(a, b)
+            if bones not in between:
+                ends = a.bone or "", b.bone or ""
+                between[bones] = _measure_between(skeleton, pose.positions, *ends)
+            if between[bones] <= least:
+                continue
+        found.append(ShapePair(a, b))
+    return found
 
 
-def _measure_between(
-    skeleton: Skeleton, positions: Array, first: str | None, second: str | None
-) -> float:
+def _measure_between(skeleton: Skeleton, positions: Array, first: str, second: str) -> float:
     """Return the way along the body from the first joint between two bones to the last [m]."""
-    paths = []
-    for name in (first, second):
-        path, k = [], skeleton.bone_index(name or "")
-        while k >= 0:
-            path.append(k)
-            k = int(skeleton.parents[k])
-        paths.append(path)
-    up, down = ([k for k in path if k not in other] for path, other in (paths, paths[::-1]))
-    joints = positions[[*up, *down[::-1]]]
-    return float(np.linalg.norm(np.diff(joints, axis=0), axis=1).sum())
+    up, down = skeleton.find_ancestors(first), skeleton.find_ancestors(second)
+    path = [k for k in up if k not in down] + [k for k in reversed(down) if k not in up]
+    return float(np.linalg.norm(np.diff(positions[path], axis=0), axis=1).sum())

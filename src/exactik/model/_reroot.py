@@ -151,12 +151,7 @@ def _refuse_coupled_joints(skeleton: Skeleton, path: list[Bone]) -> None:
 
 def _find_path(skeleton: Skeleton, bone: str) -> list[Bone]:
     """Return the bones from the root to `bone`."""
-    k = skeleton.bone_index(bone)
-    path = []
-    while k >= 0:
-        path.append(skeleton.bones[k])
-        k = int(skeleton.parents[k])
-    return path[::-1]
+    return [skeleton.bones[k] for k in reversed(skeleton.find_ancestors(bone))]
 
 
 def _make_shift(shift: Array) -> Array:

@@ -211,6 +211,13 @@ class Skeleton(CoordinateSpace):
             raise UnknownNameError("bone", bone, self.bone_names, hint)
         return self._index[bone]
 
+    def find_ancestors(self, bone: str) -> list[int]:
+        """Return the index of a bone and of those above it, upwards to the root."""
+        path = [self.bone_index(bone)]
+        while (parent := int(self.parents[path[-1]])) >= 0:
+            path.append(parent)
+        return path
+
     def marker(self, name: str) -> tuple[str, Point]:
         """Return (bone, point in its frame [m]) of a marker, or raise `UnknownNameError`."""
         if not isinstance(name, str) or name not in self.markers:

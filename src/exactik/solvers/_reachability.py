@@ -39,7 +39,7 @@ def bound_reach(problem: Problem, bone: str, point: Array, q: Array) -> ReachBou
         q: any configuration, (nq,): locked dofs are taken where they are.
     """
     skeleton = problem.skeleton
-    path = _list_ancestors(skeleton, bone)
+    path = skeleton.find_ancestors(bone)[::-1]
     moving = [k for k in path if _joint_moves(problem, k)]
     if len(moving) == 0:
         return ReachBound(skeleton.forward(q).point(bone, point), 0.0, moves=False)
@@ -57,9 +57,9 @@ def bound_reach(problem: Problem, bone: str, point: Array, q: Array) -> ReachBou
 def bone_moves(problem: Problem, bone: str, other: str | None = None) -> bool:
     """Return whether a free dof moves or turns the bone, against another one if one is given."""
     skeleton = problem.skeleton
-    joints = set(_list_ancestors(skeleton, bone))
+    joints = set(skeleton.find_ancestors(bone))
     if other is not None:
-        joints ^= set(_list_ancestors(skeleton, other))
+        joints ^= set(skeleton.find_ancestors(other))
     return any(_joint_moves(problem, k) for k in joints)
 
 
@@ -79,15 +79,6 @@ def _joint_moves(problem: Problem, k: int) -> bool:
         if driver is not None and not problem.locked[skeleton.dof_names.index(driver)]:
             return True
     return False
-
-
-def _list_ancestors(skeleton: Skeleton, bone: str) -> list[int]:
-    """Return the bones from the root to this one, by index."""
-    path, k = [], skeleton.bone_index(bone)
-    while k >= 0:
-        path.append(k)
-        k = int(skeleton.parents[k])
-    return path[::-1]
 
 
 def _joint_dofs(skeleton: Skeleton, k: int) -> slice:

@@ -88,12 +88,7 @@ def count_bones_between(problem: TrackingProblem) -> Array:
     Infinite between markers of two trees, of a marker to itself, and to a marker without weight.
     """
     skeleton, names = problem.skeleton, problem.names
-    chains: list[list[int]] = []
-    for name in names:
-        chain = [skeleton.bone_index(skeleton.marker(name)[0])]
-        while skeleton.parents[chain[-1]] >= 0:
-            chain.append(int(skeleton.parents[chain[-1]]))
-        chains.append(chain)
+    chains = [skeleton.find_ancestors(skeleton.marker(name)[0]) for name in names]
     bones = np.full((len(names), len(names)), np.inf)
     for m, k in permutations(range(len(names)), 2):
         meeting = next((n for n, bone in enumerate(chains[m]) if bone in chains[k]), None)

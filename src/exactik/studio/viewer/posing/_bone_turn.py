@@ -15,12 +15,8 @@ from exactik.typing import Array
 def find_moving_bone(skeleton: Skeleton, bone: str) -> str | None:
     """Return the bone itself if its joint has dofs, else the nearest above it that has; or None."""
     moving = set(skeleton.dof_bones[skeleton.upper > skeleton.lower].tolist())
-    k = skeleton.bone_index(bone)
-    while k >= 0:
-        if k in moving:
-            return skeleton.bone_names[k]
-        k = int(skeleton.parents[k])
-    return None
+    path = skeleton.find_ancestors(bone)
+    return next((skeleton.bone_names[k] for k in path if k in moving), None)
 
 
 def solve_bone_frame(
