@@ -20,7 +20,7 @@ from exactik.cli._stopwatch import Stopwatch
 from exactik.errors import ExactikError, FileError, UsageError
 from exactik.io import files_to_write, readable_suffixes, suffix_of, with_suffix, writable_suffixes
 from exactik.io.formats import BVH, CSV, MOT, NPZ
-from exactik.recordings.angles import read_normal_gait
+from exactik.recordings.angles import NormalGait, read_normal_gait
 from exactik.recordings.diagnosis import EXIT_CODES
 from exactik.recordings.pipeline import RecordingOptions, rate_columns, write_motion
 from exactik.recordings.tracking import Quality, Track
@@ -86,7 +86,7 @@ class OutputPlan:
     targets: tuple[Path, ...]  # files of its motion
     report: Path | None  # of it, or None
     blank: tuple[Quality, ...] = (Quality.OPEN,)  # qualities of the values that tables leave out
-    normal: str | None = None  # file of the normal range of walking, for the report
+    normal: NormalGait | None = None  # range of walking, for the report
 
     def of_subject(self, name: str) -> OutputPlan:
         """Return the plan for one of several subjects: its name is added to those of the files."""
@@ -132,8 +132,7 @@ def plan_outputs(
     """
     if outputs.mask and outputs.fill_open:
         raise UsageError("--mask leaves out what --fill-open writes; expected one of them")
-    if outputs.normal is not None:
-        read_normal_gait(outputs.normal)  # what is wrong with it is said before any work is done
+    normal = None if outputs.normal is None else read_normal_gait(outputs.normal)
     suffixes = _parse_formats(outputs.formats or (BVH.suffix,))
     plans = []
     for source in sources:
@@ -147,7 +146,7 @@ def plan_outputs(
         report = outputs.report
         page = None if report is None else _report_path(source, report, len(sources))
         files = tuple(dict.fromkeys(targets))
-        plans.append(OutputPlan(source, files, page, outputs.blank, outputs.normal))
+        plans.append(OutputPlan(source, files, page, outputs.blank, normal))
     _check_paths(plans, [*map(str, sources), *others])
     return plans
 

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.errors import FileError
+from exactik.io import read_text
 from exactik.recordings.angles._definitions import ANGLE_NAMES
 from exactik.recordings.angles._gait_cycles import CYCLE_POINTS
 from exactik.typing import Array
@@ -51,11 +52,7 @@ class NormalGait:
 
 def read_normal_gait(path: str | os.PathLike[str]) -> NormalGait:
     """Read the normal range of a laboratory from its .csv file, see the module."""
-    try:
-        text = Path(path).read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(path, f"cannot be read: {error}") from error
-    rows = [row for row in csv.reader(text.splitlines()) if len(row) > 0]
+    rows = [row for row in csv.reader(read_text(os.fspath(path)).splitlines()) if len(row) > 0]
     if len(rows) == 0 or tuple(cell.strip().lower() for cell in rows[0]) != COLUMNS:
         raise FileError(path, f"expected a first line {','.join(COLUMNS)}", "line 1")
     points: dict[str, list[tuple[float, float, float]]] = {}

@@ -22,6 +22,7 @@ from exactik.recordings.angles import (
     compute_joint_angles,
     find_body_segments,
     find_gait_cycles,
+    read_normal_gait,
 )
 from exactik.recordings.tracking._continuity import find_jumping_bones
 from exactik.recordings.tracking._error_bars import (
@@ -406,7 +407,8 @@ class Track:
             normal: .csv file with the laboratory's normal range of walking, see docs/report.md.
         """
         path = require_html_path("report", path)
-        find("write_report")(self, path, command, normal=normal)
+        healthy = None if normal is None else read_normal_gait(normal)
+        find("write_report")(self, path, command, normal=healthy)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the motion, see `Motion.save`."""

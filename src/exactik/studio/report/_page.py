@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from exactik._text import count_noun, drop_folders, file_name, make_writable
 from exactik.io import open_atomic
-from exactik.recordings.angles import NormalGait, read_normal_gait
+from exactik.recordings.angles import NormalGait
 from exactik.studio.player.data import encode_scene
 from exactik.studio.player.page import (
     CONTENT_SECURITY_POLICY,
@@ -70,17 +70,16 @@ def write_report(
     command: str = "",
     *,
     summary: Facts | None = None,
-    normal: str | os.PathLike[str] | None = None,
+    normal: NormalGait | None = None,
 ) -> None:
     """Write the report on a track to an .html file, whole or not at all.
 
     Args:
         command: that repeats the solve.
         summary: of the track, with the command, where it is known already, see `summary_of`.
-        normal: file with the laboratory's normal range of walking, see `read_normal_gait`.
+        normal: the laboratory's normal range of walking, see `read_normal_gait`.
     """
-    range_ = None if normal is None else read_normal_gait(normal)
-    write_page(path, render_report(track, command, summary, range_))
+    write_page(path, render_report(track, command, summary, normal))
 
 
 def write_page(path: str | os.PathLike[str], text: str) -> None:
