@@ -173,7 +173,8 @@ def format_page(results: Results, *, every_table: bool = False) -> str:
         ]
     for n, (title, both) in enumerate(results.figures.items()):
         for kind, scores in zip(("tracking", "cold"), both, strict=True):
-            table = [format_figure_table(scores)] if n == 0 or every_table else []
+            first = n == 0 and kind == "tracking"
+            table = [format_figure_table(scores)] if first or every_table else []
             parts += [f"### {title}, {kind}\n", *table, describe_figure_ranking(scores)]
     parts += ["## What each was given\n", format_settings(results, whole=every_table)]
     parts += ["## Left out\n", format_left_out(results)]
