@@ -45,6 +45,9 @@ def solve_closed(
 
 
 PIN = Loop("coupler", "rocker", points=((COUPLER, 0, 0), (ROCKER, 0, 0)))
+ROD = Loop(
+    "crank", "rocker", kind="distance", distance=COUPLER, points=((CRANK, 0, 0), (ROCKER, 0, 0))
+)
 
 
 def close_by_hand(crank: float) -> Array:
@@ -181,6 +184,92 @@ def test_errors_and_sensitivities_are_those_of_the_closed_linkage() -> None:
     assert spread.undetermined == []
 
 
+def test_error_bars_are_those_of_the_crank_alone() -> None:
+    """The linkage has one dof: error bars, sensitivity and verdict follow from its angle."""
+    tip, target, sigma, step = (0.1, 0.1, 0.0), np.array([0.2, 0.3, 0.0]), 1e-3, 1e-4
+    figure = four_bar().with_loops(replace(PIN, tolerance=1e-12))
+    goal = ik.PositionGoal("coupler", target, tip, name="tip")
+    result = ik.solve(figure, goal, q0=close_by_hand(0.5), solver=ik.Auto(tolerance=1e-12))
+    poses = [close_by_hand(result.q[0] + k * step) for k in (-1, 0, 1)]
+    x = np.array([figure.forward(q).point("coupler", tip) for q in poses])
+    slope, bend = (x[2] - x[0]) / (2 * step), (x[2] - 2 * x[1] + x[0]) / step**2
+    along = (poses[2] - poses[0]) / (2 * step)
+    curvature = slope @ slope + (x[1] - target) @ bend
+    assert curvature > 0.0 and not result.certificate.saddle
+    by_target = np.outer(along, slope) / curvature
+    np.testing.assert_allclose(result.sensitivity()["tip"], by_target, rtol=2e-4, atol=1e-7)
+    spread = result.covariance(sigma)
+    np.testing.assert_allclose(spread.matrix, sigma**2 * by_target @ by_target.T, rtol=4e-4)
+
+
+@pytest.mark.parametrize("method", ik.list_solvers())
+def test_every_method_closes_loops(method: str) -> None:
+    """And where they converge the forces of the goals have no part along the linkage."""
+    figure, goal = four_bar(), ik.PositionGoal("coupler", (0.2, 0.3, 0.0), (0.1, 0.1, 0.0))
+    result = solve_closed(figure, goal, PIN, q0=close_by_hand(0.5), solver=method)
+    assert result.closed and result.gaps["coupler to rocker"] <= 1e-8
+    np.testing.assert_allclose(np.sin(0.5 * (result.q - close_by_hand(result.q[0]))), 0, atol=1e-6)
+    if result.converged:
+        ends = [close_by_hand(result.q[0] + x) for x in (-1e-4, 1e-4)]
+        along = (ends[1] - ends[0]) / 2e-4
+        assert abs(ik.Problem(figure, goal).gradient(result.q) @ along) < 1e-6
+
+
+def test_a_solver_gives_what_solve_gives_with_loops_too() -> None:
+    figure = four_bar().with_loops(PIN)
+    problem = ik.Problem(figure, ik.PositionGoal("coupler", np.zeros(3), (0.1, 0.1, 0), name="tip"))
+    solver, q = ik.Solver(problem), close_by_hand(0.5)
+    for angle in (0.5, 0.6, 0.8):
+        target = {"tip": figure.forward(close_by_hand(angle)).point("coupler", (0.1, 0.1, 0))}
+        wanted = ik.solve(problem.with_targets(target), q0=q)
+        q = solver.solve(q, target)
+        np.testing.assert_array_equal(q, wanted.q)
+        assert (solver.reached, solver.cost) == (True, wanted.cost)
+        assert solver.result().why == wanted.why
+
+
+@pytest.mark.parametrize("loop", [PIN, replace(PIN, tolerance=1e-6), ROD], ids=["pin", "", "rod"])
+@pytest.mark.parametrize("most", [None, 8.0])
+def test_a_servo_turns_a_linkage_within_its_speeds(loop: Loop, most: float | None) -> None:
+    """Through a whole turn of the crank: each pose is that of the crank's angle, by hand."""
+    figure, dt = four_bar().with_loops(loop), 0.02
+    goal = ik.PositionGoal("coupler", np.zeros(3), (0.1, 0.1, 0.0), name="tip")
+    q = close_by_hand(0.5)
+    limits = {"max_speed": 2.0, "max_acceleration": most}
+    servo, v = ik.Servo(ik.Problem(figure, goal), dt, q0=q, **limits), np.zeros(3)
+    for n in range(400):
+        pin = figure.forward(close_by_hand(0.5 + 0.02 * n)).point("coupler", (0.1, 0.1, 0.0))
+        following = servo.step({"tip": pin})
+        speed = (following - q) / dt
+        assert np.abs(speed).max() <= 2.0 + 1e-12
+        assert most is None or np.abs(speed - v).max() <= most * dt + 1e-9
+        assert max(servo.gaps.values()) <= loop.tolerance
+        by_hand = close_by_hand(following[0])
+        held = [0, 2] if loop is ROD else [0, 1, 2]  # a rod leaves the coupler to the goal
+        np.testing.assert_allclose(np.sin(0.5 * (following - by_hand))[held], 0.0, atol=2e-5)
+        assert servo.cost == pytest.approx(servo.problem.cost(following), rel=1e-6, abs=1e-15)
+        q, v = following, speed
+    assert servo.reached and servo.why.startswith("reached")
+
+
+def test_a_servo_closes_what_is_open_as_soon_as_speeds_allow() -> None:
+    figure = ik.human().with_loops(Loop("l_hand", "r_hand", kind="weld", name="bar"))
+    problem = ik.Problem(figure, ik.PositionGoal("l_hand", (0.4, 0.1, 1.2)), lock="pelvis")
+    servo, q, gaps = ik.Servo(problem, 0.02, max_speed=2.0), figure.neutral(), []
+    for _ in range(150):
+        following = servo.step()
+        assert np.abs(following - q).max() <= 0.04 + 1e-12
+        gaps.append(servo.gaps["bar"])
+        if gaps[-1] > 1e-8:
+            assert not servo.reached
+            assert servo.why.startswith("the loop bar is open by")
+        q = following
+    assert gaps[0] > 1.0 > 1e-8 >= gaps[-1]
+    assert servo.reached
+    servo.reset(figure.neutral())
+    assert servo.gaps == {} and not servo.reached
+
+
 def test_weights_soft_limits_and_clocks_count_with_loops_too() -> None:
     """Forces are in the units of the goals' weights, and a time limit is for all rounds."""
     figure = four_bar()
@@ -231,10 +320,11 @@ def test_batches_and_further_solutions_close_loops_too() -> None:
 def test_what_cannot_close_loops_says_so() -> None:
     figure, goal = four_bar().with_loops(PIN), ik.PositionGoal("coupler", (0.2, 0.3, 0.0))
     problem = ik.Problem(figure, goal)
-    with pytest.raises(UsageError, match="closed loops"):
-        ik.Servo(problem, 0.01, max_speed=1.0)
-    with pytest.raises(UsageError, match="closed loops"):
-        ik.Solver(problem)
+    for method in ("bfgs", ik.Auto(max_seconds=1.0)):
+        with pytest.raises(UsageError, match="in compiled code alone"):
+            ik.Servo(problem, 0.01, max_speed=1.0, solver=method)
+        with pytest.raises(UsageError, match="in compiled code alone"):
+            ik.Solver(problem, solver=method)
     with pytest.raises(UsageError, match="beside a weight_matrix"):
         ik.solve(figure, goal, weight_matrix=np.eye(3))
     open_figure = figure.opened

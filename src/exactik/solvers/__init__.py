@@ -12,11 +12,7 @@ from exactik.solvers._certificate import (
     find_stationary_point,
     make_certificate,
 )
-from exactik.solvers._compiled_solve import (
-    Solver,
-    can_solve_compiled,
-    count_problems_per_call,
-)
+from exactik.solvers._compiled_solve import can_solve_compiled, count_problems_per_call
 from exactik.solvers._critical_cone import find_descent_in_cone
 from exactik.solvers._descend import (
     ENDED_WORDS,
@@ -32,6 +28,7 @@ from exactik.solvers._reachability import bound_reach
 from exactik.solvers._registry import METHODS, list_solvers, resolve_method
 from exactik.solvers._result import Result
 from exactik.solvers._solve import SolveOptions, solve, solve_until_stopped
+from exactik.solvers._solver import Solver
 from exactik.solvers._uncertainty import Covariance, backpropagate_result
 from exactik.solvers._verdict import STATUSES
 from exactik.solvers._view import Iterate, View

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from exactik._arrays import freeze
-from exactik.errors import UsageError
 from exactik.kernels.calculus.workspace import Goals, curvature_rows, new_workspace
 from exactik.kernels.descent import starts as kernel
 from exactik.kernels.descent.descend import ITERATION_ROUNDING
@@ -25,7 +22,6 @@ from exactik.kernels.descent.results import (
     RESULT_EVALUATIONS,
     RESULT_ITERATIONS,
     RESULT_PROJECTED_GRADIENT,
-    RESULT_REACHED,
     RESULT_SIZE,
     RESULT_STATUS,
 )
@@ -35,13 +31,9 @@ from exactik.problem import Problem
 from exactik.solvers._descend import ENDED_WORDS
 from exactik.solvers._goal_errors import compute_term_tolerances, find_weighted_projector
 from exactik.solvers._method import CompiledMethod, Method
-from exactik.solvers._registry import resolve_method
 from exactik.solvers._result import Result, make_result
 from exactik.solvers.starts import (
     make_start_table,
-    require_count,
-    require_seed,
-    require_start,
 )
 from exactik.typing import Array
 
@@ -177,91 +169,3 @@ def find_compiled_solve(
         return problem.remember_in_thread((method, starts, seed), make)
     except TypeError:  # a method of the user's with an option that is no key
         return make()
-
-
-class Solver:
-    """A problem with the buffers to solve it, for loops in which only the targets change.
-
-        solver = ik.Solver(problem)
-        while True:
-            q = solver.solve(targets={"tool": T})   # from the last answer on
-
-    Answers are, bit for bit, those of `solve(problem.with_targets(…), …)`. After the first call
-    nothing of size is allocated: a call makes only the targets and the pose anew. A `Solver` is for
-    one thread.
-
-    Attributes:
-        problem: with the targets of the last call.
-    """
-
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        solver: str | Method = "auto",
-        starts: int = 1,
-        seed: int = 0,
-    ):
-        """Prepare; the arguments are those of `solve`.
-
-        The method must be compiled and without `max_seconds`, and no goal may be written in Python:
-        the time of such calls hardly varies. `max_iterations` bounds it.
-        """
-        if not isinstance(problem, Problem):
-            raise UsageError(f"a Solver needs a Problem, not {type(problem).__name__}")
-        method = resolve_method(solver)
-        if not isinstance(method, CompiledMethod) or not can_solve_compiled(problem, method):
-            raise UsageError(
-                f"solver {method.name!r} cannot solve this problem in compiled code alone "
-                "(methods and goals in Python, coupling weights, closed loops and time limits "
-                "cannot); use solve"
-            )
-        starts, seed = require_count("starts", starts), require_seed(seed)
-        self.problem = problem
-        self._compiled = CompiledSolve(problem, method, starts, seed)
-        self._results = np.zeros((1, RESULT_SIZE))
-        self._term_errors = np.zeros((1, self._compiled.term_count))
-        self._answer: Array | None = None
-        self._seconds = 0.0
-
-    def solve(
-        self, q0: ArrayLike | None = None, targets: Mapping[str, ArrayLike] | None = None
-    ) -> Array:
-        """Return the pose, (nq,), the caller's own.
-
-        Args:
-            q0: where to start, (nq,); where the last call ended if None, at first the neutral pose.
-            targets: new ones, as for `Problem.with_targets`; goals that it does not name keep
-                theirs.
-        """
-        begin = time.perf_counter()
-        if targets is not None:
-            self.problem = self.problem.with_targets(targets)
-        answer = self._answer
-        q = answer.copy() if q0 is None and answer is not None else require_start(self.problem, q0)
-        self._compiled.run(self.problem, q[None], self._results, self._term_errors)
-        self._answer = q
-        self._seconds = time.perf_counter() - begin
-        return q.copy()
-
-    @property
-    def reached(self) -> bool:
-        """Whether the last answer has every goal within its tolerance."""
-        return bool(self._results[0, RESULT_REACHED] != 0.0)
-
-    @property
-    def cost(self) -> float:
-        """½ rᵀWr of the last answer."""
-        return float(self._results[0, RESULT_COST])
-
-    def result(self) -> Result:
-        """Return the last answer as a `Result`, which later calls do not change."""
-        if self._answer is None:
-            raise UsageError("nothing was solved yet; call solve first")
-        return self._compiled.make_result(
-            self.problem,
-            self._answer.copy(),
-            self._results,
-            self._term_errors.copy(),
-            self._seconds,
-        )

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from exactik._arrays import freeze, is_number
 from exactik._text import join_names
 from exactik.errors import UsageError
+from exactik.kernels.calculus.workspace import Goals
 from exactik.kernels.descent.results import RESULT_COST, RESULT_REACHED, RESULT_SIZE
 from exactik.kernels.descent.speed_limits import SpeedLimits, bound_step, end_step
 from exactik.problem import Problem, compute_dof_bounds
@@ -18,6 +19,7 @@ from exactik.solvers._compiled_solve import CompiledSolve, can_solve_compiled
 from exactik.solvers._goal_errors import compute_goal_errors
 from exactik.solvers._method import CompiledMethod, Method
 from exactik.solvers._registry import resolve_method
+from exactik.solvers.loops import ClosingSteps, make_exact
 from exactik.solvers.starts import require_start
 from exactik.typing import Array, BoolArray
 
@@ -38,7 +40,8 @@ class Servo:
     after dt: inside its limits, and within speed and acceleration of where it is. There always is
     one, and from where an acceleration is bounded it can brake before its limits. Near singular
     poses a step is that of any other: it ends where the goals are met best, and of two ways out of
-    one it takes that to the middle of the limits.
+    one it takes that to the middle of the limits. Closed loops stay closed; one that cannot, since
+    the figure starts with it open or brakes, closes as soon as speeds and accelerations let it.
 
     A `Servo` is for one thread. Nothing of size is allocated in a step.
 
@@ -79,14 +82,16 @@ class Servo:
             raise UsageError(f"a Servo needs a Problem, not {type(problem).__name__}")
         if not is_number(dt) or not 0.0 < dt < np.inf:
             raise UsageError(f"dt is {dt!r}; expected the duration of a step in seconds")
-        method = resolve_method(solver)
-        if not isinstance(method, CompiledMethod) or not can_solve_compiled(problem, method):
+        skeleton, method, solved = problem.skeleton, resolve_method(solver), problem
+        self._closing = None
+        if len(skeleton.loops) > 0:
+            self._closing, method = ClosingSteps(problem), make_exact(method)
+            solved = self._closing.problem
+        if not isinstance(method, CompiledMethod) or not can_solve_compiled(solved, method):
             raise UsageError(
                 f"solver {method.name!r} cannot solve this problem in compiled code alone "
-                "(methods and goals in Python, coupling weights, closed loops and time limits "
-                "cannot)"
+                "(methods and goals in Python, coupling weights and time limits cannot)"
             )
-        skeleton = problem.skeleton
         self.problem, self.dt = problem, float(dt)
         known = skeleton.max_speed
         given = known if max_speed is None else max_speed
@@ -107,16 +112,10 @@ class Servo:
         self._step_cost *= box.inverse_square_strength
         self._recentring = min(self.dt / RECENTRING_TIME, 1.0)
         self._middle = _find_middle(problem)
-        goals = problem.packed.copy_arrays()
-        rest = goals.coordinates
-        self._rest = np.concatenate([rest.rest, np.zeros((1, skeleton.nq))])
-        rest = rest._replace(
-            rest=self._rest,
-            rest_weight=np.concatenate([rest.rest_weight, self._step_cost[None]]),
-            rest_row=np.append(rest.rest_row, np.uint32(0)),
+        self._rest, self._goals = _add_rest(solved.packed.copy_arrays(), self._step_cost)
+        self._solve = CompiledSolve(
+            solved, method, 1, 0, box=self._box, goals=self._goals, detour=False
         )
-        goals = goals._replace(coordinates=rest)
-        self._solve = CompiledSolve(problem, method, 1, 0, box=self._box, goals=goals, detour=False)
         self._results = np.zeros((1, RESULT_SIZE))
         self._term_errors = np.zeros((1, self._solve.term_count))
         self._scratch = np.zeros(skeleton.nq)
@@ -135,6 +134,8 @@ class Servo:
         self._limits.q[:] = require_start(self.problem, q0)
         self._limits.step[:] = 0.0
         self._results[:] = 0.0
+        if self._closing is not None:
+            self._closing.forget()
 
     def step(self, targets: Mapping[str, ArrayLike] | None = None) -> Array:
         """Return the pose after dt, (nq,), the caller's own.
@@ -145,18 +146,29 @@ class Servo:
         """
         if targets is not None:
             self.problem = self.problem.with_targets(targets)
+            if self._closing is not None:
+                self._closing.retarget(self.problem)
         limits, box, tree = self._limits, self._box, self.problem.skeleton.tree
         bound_step(box.coordinate, limits, box.lower, box.upper)
         q = limits.q.copy()
         self._rest[-1] = q
         if not self.reached:
             self._rest[-1] += self._recentring * np.nan_to_num(self._middle - q)
-        self._solve.run(self.problem, q[None], self._results, self._term_errors)
-        if end_step(tree, box.coordinate, limits, q, self._scratch):
+        results = self._results, self._term_errors
+        if self._closing is None:
+            self._solve.run(self.problem, q[None], *results)
+        else:
+            self._closing.run(self._solve, self._goals, q[None], *results)
+        shortened = end_step(tree, box.coordinate, limits, q, self._scratch)
+        if shortened or self._closing is not None:
             errors = compute_goal_errors(self.problem, q)
             tolerances = [part.tolerance for part in self.problem.packed.error_parts]
             self._results[0, RESULT_COST] = self.problem.cost(q) + self._cost_of_step()
             self._results[0, RESULT_REACHED] = float((errors <= tolerances).all())
+        if self._closing is not None:
+            if shortened:
+                self._closing.measure(q)
+            self._results[0, RESULT_REACHED] *= self._closing.why == ""
         return q
 
     @property
@@ -180,6 +192,11 @@ class Servo:
         return bool(self._results[0, RESULT_REACHED] != 0.0)
 
     @property
+    def gaps(self) -> dict[str, float]:
+        """Name of each closed loop → by how much the last step left it open [m]."""
+        return {} if self._closing is None else dict(self._closing.gaps)
+
+    @property
     def at_max_speed(self) -> tuple[str, ...]:
         """Dofs that moved as fast as they may in the last step."""
         bound = self._limits.max_step * (1.0 - AT_BOUND)
@@ -201,6 +218,8 @@ class Servo:
         if len(self.outside) > 0:
             names = join_names(list(self.outside), MAX_NAMES, last=", ", rest=" and {} more")
             return f"coming back inside the limits of {names}"
+        if self._closing is not None and self._closing.why != "":
+            return self._closing.why
         if self.reached:
             return "reached: every goal is within its tolerance"
         errors = compute_goal_errors(self.problem, self.q)
@@ -221,6 +240,18 @@ class Servo:
 
     def _dof(self, name: str) -> int:
         return self.problem.skeleton.dof_names.index(name)
+
+
+def _add_rest(goals: Goals, weight: Array) -> tuple[Array, Goals]:
+    """Return goals with one more pose to be near, by weights (nv,); and where that is written."""
+    rest = goals.coordinates
+    poses = np.concatenate([rest.rest, np.zeros((1, rest.rest.shape[1]))])
+    rest = rest._replace(
+        rest=poses,
+        rest_weight=np.concatenate([rest.rest_weight, weight[None]]),
+        rest_row=np.append(rest.rest_row, np.uint32(0)),
+    )
+    return poses, goals._replace(coordinates=rest)
 
 
 def _find_middle(problem: Problem) -> Array:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from exactik.goals import DistanceGoal, Goal, LineGoal, PlaneGoal, PositionGoal
+from exactik.kernels.calculus.workspace import Goals
 from exactik.model import Loop, name_loops
 from exactik.problem import Problem
 from exactik.typing import Array
@@ -26,8 +27,7 @@ def make_loop_goals(loop: Loop, name: str, weight: float, shift: Array) -> list[
     own, other = loop.list_points()
     common = {"weight": weight, "tolerance": LOOSE, "name": name}
     if loop.kind == "distance":
-        assert loop.distance is not None
-        length, points = max(loop.distance - float(shift[0]), 0.0), (own[0], other[0])
+        length, points = _shift_length(loop, shift), (own[0], other[0])
         return [DistanceGoal(loop.a, loop.b, distance=length, points=points, **common)]
     if loop.kind in ("plane", "line"):
         axis = np.asarray(loop.axis)
@@ -53,9 +53,14 @@ class PulledProblem:
         self._own = {} if problem.new_targets is None else problem.new_targets.values
         self._packed: dict[float, Problem] = {}
 
-    def make(self, weight: float, shifts: Mapping[str, Array]) -> Problem:
-        """Return the problem; arguments as for `make_loop_goals`, shifts by name of the loop."""
-        if not self._packs:
+    def make(
+        self, weight: float, shifts: Mapping[str, Array], goals: Goals | None = None
+    ) -> Problem:
+        """Return the problem; arguments as for `make_loop_goals`, shifts by name of the loop.
+
+        Lengths are written to `goals` where a solve has them packed by itself.
+        """
+        if not self._packs and goals is None:
             return self._open(weight, shifts)
         if weight not in self._packed:
             at_rest = {name: np.zeros(loop.size) for name, loop in self._loops.items()}
@@ -63,9 +68,16 @@ class PulledProblem:
             self._packed[weight] = _with_targets(pulled, self._own)
         pulled, first = self._packed[weight], len(self._problem.rows)
         first -= self._problem.limits == "soft"  # a goal that comes last
-        moved = _list_targets(self._loops, shifts)
-        names = list(pulled.rows)[first : first + len(moved)]
-        return pulled.with_targets(dict(zip(names, moved, strict=True)))
+        names, targets = iter(list(pulled.rows)[first:]), dict[str, Array]()
+        for label, loop in self._loops.items():
+            places = loop.list_points()[1] + _shift_points(loop, shifts[label])
+            own = [next(names) for _ in places]
+            if loop.kind != "distance":
+                targets |= dict(zip(own, places, strict=True))
+            elif goals is not None:
+                term = pulled.template.terms[own[0]].start
+                goals.terms.axis[term, 0] = _shift_length(loop, shifts[label])
+        return _with_targets(pulled, targets)
 
     def _open(self, weight: float, shifts: Mapping[str, Array]) -> Problem:
         goals = [
@@ -80,18 +92,17 @@ def _with_targets(problem: Problem, targets: Mapping[str, Array]) -> Problem:
     return problem.with_targets(targets) if len(targets) > 0 else problem
 
 
-def _list_targets(loops: Mapping[str, Loop], shifts: Mapping[str, Array]) -> list[Array]:
-    """Return the targets of the goals of loops, see `make_loop_goals`."""
-    targets: list[Array] = []
-    for name, loop in loops.items():
-        _, other = loop.list_points()
-        targets += list(other + _shift_points(loop, shifts[name]))
-    return targets
-
-
 def _shift_points(loop: Loop, shift: Array) -> Array:
     """Return how far the points of the second bone are moved by the shift of a loop, (n, 3)."""
+    if loop.kind == "distance":
+        return np.zeros((1, 3))
     return shift * np.asarray(loop.axis)[None] if loop.kind == "plane" else shift.reshape(-1, 3)
+
+
+def _shift_length(loop: Loop, shift: Array) -> float:
+    """Return the length that a distance of this shift is to have [m]."""
+    assert loop.distance is not None
+    return max(loop.distance - float(shift[0]), 0.0)
 
 
 def find_heaviest_weight(problem: Problem) -> float:

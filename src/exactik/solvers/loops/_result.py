@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from exactik.model import name_loops
+from exactik.model import Skeleton, name_loops
 from exactik.problem import Problem
 from exactik.solvers._result import Result
 from exactik.solvers._verdict import Verdict, describe_limits, make_verdict
@@ -51,8 +52,7 @@ class ClosedResult(Result):
     @property
     def closed(self) -> bool:
         """Whether every loop is within its tolerance."""
-        loops = name_loops(self.problem.skeleton.loops)
-        return all(self.gaps[name] <= loop.tolerance for name, loop in loops.items())
+        return describe_open_loop(self.problem.skeleton, self.gaps) == ""
 
     @cached_property
     def reached(self) -> bool:
@@ -68,9 +68,15 @@ class ClosedResult(Result):
     def _verdict(self) -> Verdict:
         if self.closed:
             return make_verdict(self)
-        loops = name_loops(self.problem.skeleton.loops)
-        worst = max(self.gaps, key=lambda name: self.gaps[name] / loops[name].tolerance)
-        gap, limits = self.gaps[worst], describe_limits(self)
-        size = f"{gap:.3g} m" if gap >= 0.1 else f"{1e3 * gap:.3g} mm"
-        why = f"the loop {worst} is open by {size}" + (f": {limits}" if limits != "" else "")
-        return Verdict("loop-open", why)
+        why, limits = describe_open_loop(self.problem.skeleton, self.gaps), describe_limits(self)
+        return Verdict("loop-open", f"{why}: {limits}" if limits != "" else why)
+
+
+def describe_open_loop(skeleton: Skeleton, gaps: Mapping[str, float]) -> str:
+    """Return which loop is open, by most of its tolerance, and by how much; empty if none is."""
+    tolerance = {name: loop.tolerance for name, loop in name_loops(skeleton.loops).items()}
+    worst = max(gaps, key=lambda name: gaps[name] / tolerance[name], default="")
+    if worst == "" or gaps[worst] <= tolerance[worst]:
+        return ""
+    size = f"{gaps[worst]:.3g} m" if gaps[worst] >= 0.1 else f"{1e3 * gaps[worst]:.3g} mm"
+    return f"the loop {worst} is open by {size}"

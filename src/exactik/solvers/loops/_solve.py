@@ -61,7 +61,7 @@ def solve_closed(
     stiffness = FIRST_STIFFNESS * find_heaviest_weight(problem)
     most = MAX_STIFFNESS / FIRST_STIFFNESS * stiffness
     shifts = {name: np.zeros(loop.size) for name, loop in loops.items()}
-    pulled, exact, q = PulledProblem(problem), _make_exact(method), q0
+    pulled, exact, q = PulledProblem(problem), make_exact(method), q0
     before, stuck, rounds, found = np.inf, 0, 0, list[Result]()
     while True:
         rounds += 1
@@ -107,7 +107,7 @@ def solve_closed(
     )
 
 
-def _make_exact(method: Method) -> Method:
+def make_exact(method: Method) -> Method:
     """Return a method that does not stop where only a loop of loose tolerance costs something."""
     share = (DEFAULT_POSITION_TOLERANCE / LOOSE) ** 2
     return replace(method, small_cost=share * method.small_cost)
