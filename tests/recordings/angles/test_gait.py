@@ -149,6 +149,25 @@ def test_strides_that_are_guessed_are_left_out(walk: Motion):
     assert len(find_gait_cycles(walk, known=np.zeros(len(walk), dtype=bool))) == 0
 
 
+def test_no_foot_strikes_where_the_subject_is_lost(walk: Motion):
+    """The last pose is kept there, and the foot that swings is furthest ahead in it."""
+    whole = find_gait_cycles(walk)
+    swing = whole.cycles[-1]
+    lost = (swing.off + swing.last) // 2
+    q = np.array(walk.q)
+    q[lost:] = q[lost]
+    known = np.arange(len(walk)) < lost
+    kept = find_gait_cycles(replace(walk, q=q), known=known)
+    assert kept.events.frames("r", "strike") + kept.events.frames("l", "strike") != []
+    assert max(event.frame for event in kept.events.events) < lost
+    assert swing.last not in {cycle.last for cycle in kept.cycles}
+    late = find_gait_cycles(replace(walk, q=q[30:]), known=known[30:])
+    assert {c.first for c in find_gait_cycles(walk, known=np.arange(len(walk)) >= 30).cycles} == {
+        c.first + 30 for c in find_gait_cycles(replace(walk, q=walk.q[30:])).cycles
+    }
+    assert len(late.cycles) > 0
+
+
 def test_the_same_walk_on_a_treadmill_has_the_same_strides(walk: Motion):
     x = walk.skeleton.dof_names.index("pelvis.tx")
     walk = walk.between(0.6)  # on a belt nobody stands before the first step

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from exactik.typing import Array, BoolArray
 
 CYCLE_POINTS = 101  # of a curve over the cycle: 0 %, 1 %, … 100 %
 MAX_GUESSED_SHARE = 0.1  # of a stride's frames: as long as a foot takes to swing by, or less
+NEAR_S = 0.05  # [s] around an event, of which half must be known: short gaps are filled well
 MIN_BELT_SPEED = 0.15  # [m/s] of a standing foot backwards from which there is a treadmill
 MIN_STEP_PHASE = 0.2  # of the stride between strikes of both feet; limping has 0.35, walking 0.5
 FLAT_FOOT = 0.25, 0.6  # share of the stance in which a foot is flat and shows the belt's speed
@@ -160,18 +161,33 @@ def find_gait_cycles(
         motion: of a person.
         events: of it; found if None. Events of a laboratory, by force plates for instance, can be
             given instead.
-        known: frames in which the pose was measured and not guessed, (T,); all if None. Strides
-            with too many guessed ones are left out, see `MAX_GUESSED_SHARE`.
+        known: frames in which each foot was measured and not guessed, (T, 2), right and left; or
+            (T,) for both; all if None. Strides with too many guessed ones are left out, see
+            `MAX_GUESSED_SHARE`. Events are looked for between the first and the last one known.
     """
-    events = find_gait_events(motion) if events is None else events
+    known = np.ones(len(motion), dtype=bool) if known is None else np.asarray(known)
+    known = known if known.ndim == 2 else np.stack([known] * len(SIDES), axis=1)
+    if events is None:
+        seen = np.flatnonzero(known.any(axis=1))
+        first, last = (int(seen[0]), int(seen[-1]) + 1) if len(seen) > 0 else (0, 0)
+        events = find_gait_events(replace(motion, q=motion.q[first:last])).shift(first)
+        near = round(NEAR_S * motion.rate)
+        told = [
+            event
+            for event in events.events
+            if known[max(event.frame - near, 0) :, SIDES.index(event.side)][: 2 * near + 1].mean()
+            > 0.5
+        ]
+        events = replace(events, events=tuple(told))
     if len(events.events) == 0:
         return GaitCycles(cycles=(), events=events, belt_speed=0.0)
     walker = follow_feet(motion)
-    bounds = [stride for side in SIDES for stride in _find_strides(events, side)]
-    if known is not None:
-        shares = [known[first.frame : last.frame + 1].mean() for first, _, last in bounds]
-        limit = 1.0 - MAX_GUESSED_SHARE
-        bounds = [stride for stride, share in zip(bounds, shares, strict=True) if share >= limit]
+    bounds = [
+        stride
+        for side, is_known in zip(SIDES, known.T, strict=True)
+        for stride in _find_strides(events, side)
+        if is_known[stride[0].frame : stride[2].frame + 1].mean() >= 1.0 - MAX_GUESSED_SHARE
+    ]
     belt_speed = _measure_belt(walker, bounds, motion.rate)
     cycles = [
         _measure_stride(walker, events, first, off, last, belt_speed) for first, off, last in bounds

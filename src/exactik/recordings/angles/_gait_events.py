@@ -14,7 +14,7 @@ right alternate; `GaitEvents.code` says what was not so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -73,6 +73,14 @@ class GaitEvents:
     def text(self) -> str:
         """Why there are no events, in a sentence; empty if there are."""
         return TEXTS[self.code]
+
+    def shift(self, frames: int) -> GaitEvents:
+        """Return the events of a longer motion, in which these come so many frames later."""
+        later = (
+            event._replace(frame=event.frame + frames, time=(event.frame + frames) / self.rate)
+            for event in self.events
+        )
+        return replace(self, events=tuple(later))
 
     def frames(self, side: str, kind: str) -> list[int]:
         """Return the frames of the events of a side ("r", "l") and kind ("strike", "off")."""

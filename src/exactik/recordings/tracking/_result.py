@@ -22,6 +22,7 @@ from exactik.recordings.angles import (
     compute_joint_angles,
     find_body_segments,
     find_gait_cycles,
+    is_body,
     read_normal_gait,
 )
 from exactik.recordings.tracking._continuity import find_jumping_bones
@@ -388,9 +389,18 @@ class Track:
 
     @cached_property
     def _gait(self) -> GaitCycles:
-        root = self.skeleton.dof_bones == 0  # without it a pose is a guess
-        known = np.logical_not(self.undetermined[:, root].any(axis=1))
-        return find_gait_cycles(self.motion, known=np.asarray(known))
+        return find_gait_cycles(self.motion, known=self._know_feet())
+
+    def _know_feet(self) -> BoolArray:
+        """Return in which frames the markers tell where each foot is, (T, 2), right and left."""
+        skeleton, known = self.skeleton, np.ones((len(self), 2), dtype=bool)
+        bones = find_body_segments(skeleton).bones if is_body(skeleton) else {}
+        is_told = ~self.undetermined.all(axis=0)  # other dofs are at rest throughout
+        for k, foot in enumerate(("foot_r", "foot_l")):
+            if foot in bones:
+                carries = np.isin(skeleton.dof_bones, skeleton.find_ancestors(bones[foot]))
+                known[:, k] = ~self.undetermined[:, carries & is_told].any(axis=1)
+        return known
 
     def report(
         self,

@@ -68,6 +68,7 @@ def encode_scene(
         "rate": scene.rate,
         "length": scene.length,
         "first": scene.first,
+        "firstNumber": scene.first_number,
         "frames": block.add(np.diff(scene.frames, prepend=0).astype("<u4")),
         "low": low.tolist(),
         "high": high.tolist(),

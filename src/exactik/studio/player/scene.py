@@ -51,6 +51,7 @@ class PlayerScene:
     # Place of each on its bone [m], (M, 3), or (K, M, 3) if it differs by frame
     marker_points: Array = field(default_factory=lambda: np.empty((0, 3)))
     first: int = 0  # frame that is shown at first
+    first_number: int = 1  # number of the recording's first frame in its file
     ghosts: tuple[Ghost, ...] = ()  # other figures, shown pale
     plates: tuple[ShownPlate, ...] = ()  # force plates
     quality: QualityArray | None = None  # what the values of each bone are worth, (K, n_bones)
@@ -188,6 +189,7 @@ def compose_scene(
         pose=pose,
         measured=np.empty((len(frames), 0, 3)),
         first=first,
+        first_number=thing.first_frame,
     )
     if markers is None:
         return scene
@@ -246,6 +248,7 @@ def _compose_markers(
         marker_bones=np.full(len(markers.names), -1, dtype=np.int64),
         marker_points=np.zeros((len(markers.names), 3)),
         first=first,
+        first_number=markers.first_frame,
         plates=show_plates(markers, frames, _up_matrix(markers.up_axis)),
     )
 

@@ -232,8 +232,9 @@ const exactikPlayer = (() => {
       now = indexOf(t);
       frame = t;
       slider.value = String(t);
-      const pose = scene.frames[now] === t ? "" : `, pose of frame ${scene.frames[now]}`;
-      const text = `frame ${t}${pose} · ${(t / scene.rate).toFixed(2)} s`;
+      const number = (k) => k + scene.firstNumber; // as the file counts
+      const pose = scene.frames[now] === t ? "" : `, pose of frame ${number(scene.frames[now])}`;
+      const text = `frame ${number(t)}${pose} · ${(t / scene.rate).toFixed(2)} s`;
       clock.textContent = text;
       slider.setAttribute("aria-valuetext", text);
       redraw();

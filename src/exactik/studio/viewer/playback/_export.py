@@ -96,6 +96,7 @@ def _compose_player_scene(playback: PlaybackData, frames: IntArray) -> PlayerSce
         marker_bones=bones,
         marker_points=points,
         first=int(frames[0]),
+        first_number=playback.played.first_frame,
         ghosts=tuple(_make_ghost(playback, timed, frames) for timed in playback.references),
         plates=_show_plates(playback, frames),
         quality=None
