@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.errors import ModelError
+from exactik.errors import ModelError, UsageError
 from exactik.lab.synthetic import simulate_performance
 from exactik.model.motion import Motion
 from exactik.retargeting import Arms, Retargeting, load_mapping, retarget, save_mapping
@@ -57,6 +57,35 @@ def test_a_robot_of_hinges_with_a_fixed_root(walk: Motion):
     assert result.root_was_freed
     assert result.motion.skeleton.bones[0].joint.kind == "free"
     assert result.motion.skeleton.dof_names[6:] == robot.dof_names
+
+
+def test_closed_loops_of_the_target_are_closed(walk: Motion):
+    """A piston from thigh to shin follows the knee, and nothing else moves for it."""
+    robot = make_robot()
+    thigh = next(b.parent for b in robot.bones if b.name == "left_shin_pitch_link")
+    assert thigh is not None
+    above, below = np.array([-0.05, 0.0, -0.1]), np.array([-0.04, 0.0, -0.08])
+    hinge, slide = ik.Joint.revolute("y"), ik.Joint.prismatic("z", limits=(-0.5, 0.0))
+    piston = ik.Bone("piston", parent=thigh, offset=above, joint=hinge)
+    rod = ik.Bone("rod", parent="piston", joint=slide)
+    robot = robot.with_bones([*robot.bones, piston, rod])
+    pin = ik.Loop("rod", "left_shin_pitch_link", points=(np.zeros(3), below), name="pin")
+    result, opened = retarget(walk, robot.with_loops(pin)), retarget(walk, robot)
+    motion = result.motion
+    assert motion.skeleton.loops == (pin,)
+    pose, before = motion.forward(), opened.motion.forward()
+    assert pin.measure_gap(pose).max() <= 1e-8
+    length = np.linalg.norm(
+        pose.point("left_shin_pitch_link", below) - pose.point(thigh, above), axis=1
+    )
+    np.testing.assert_allclose(motion.q[:, -1], -length, atol=1e-7)
+    assert np.ptp(length) > 0.01
+    assert np.abs(pose.positions[:, :-2] - before.positions[:, :-2]).max() < 1e-5
+    assert result.limit_excess == 0.0 and result.foot_slides.max() < 1e-4
+    with pytest.raises(UsageError, match="beside closed loops"):
+        retarget(walk, robot.with_loops(pin), max_speed=9.0)
+    with pytest.raises(ModelError, match="to the world"):
+        retarget(walk, robot.with_loops(ik.Loop("rod", None)))
 
 
 def test_a_wrist_that_was_let_go_is_placed_again_within_a_moment(by_character: Retargeting):

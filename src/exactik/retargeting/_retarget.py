@@ -10,6 +10,7 @@
    hips and joints give way as little as that needs (`_reach`).
 6. Wrists are put where the source's are, seen from the chest and scaled by the length of the arms;
    only the arms move (`_hands`).
+7. Closed loops of the target are closed: each pose goes to the nearest one in which they are.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from exactik._arguments import require_instance
 from exactik._options import accepts_options, option
 from exactik._text import count_noun, join_names
 from exactik.anatomy import SIDES
-from exactik.errors import UsageError
-from exactik.model import Skeleton
+from exactik.errors import ModelError, UsageError
+from exactik.model import Loop, Skeleton
 from exactik.model.motion import Motion
 from exactik.problem import SpeedOptions
 from exactik.retargeting._bodies import make_target_figure, prepare_source, prepare_target
@@ -52,12 +53,14 @@ from exactik.retargeting.body import (
     mirror_limits,
 )
 from exactik.solvers import require_count
+from exactik.solvers.batch import settle_path
 from exactik.solvers.control import find_speeds, limit_speeds
 from exactik.typing import Array
 
 Progress = Callable[[int, int], object]
 
 
+PART_ARM = 0.1  # [m] by which a turn of a part counts beside its place
 MAX_SHOWN_DOFS = 6  # in a remark
 
 
@@ -156,8 +159,8 @@ def retarget(motion: Motion, target: Skeleton, options: RetargetOptions) -> Reta
         remarks = (*remarks, f"{rest.words} at rest, which the motion leaves at once")
     if options.mirror_limits is not None:
         target = mirror_limits(target, options.mirror_limits)
-    remarks = (*remarks, *_tell_of_limits(target), *_tell_of_loops(target))
-    target = target.opened
+    remarks = (*remarks, *_tell_of_limits(target))
+    loops, target = _check_loops(target, options), target.opened
     free_target, target_up = prepare_target(target, given_target, options.target_up)
     if options.max_speed is not None:
         find_speeds(free_target, options.max_speed)  # refused before anything is solved
@@ -176,9 +179,9 @@ def retarget(motion: Motion, target: Skeleton, options: RetargetOptions) -> Reta
         q = place_feet(source, figure, stances, scale, q, workers)
     if options.hands:
         q = place_hands(source, figure, q, workers)
+    free_target = free_target.with_loops(loops)
+    q = _keep_loops(free_target, q, correspondence, workers)
     q, held = _keep_speeds(free_target, q, motion.rate, options)
-    if progress is not None:
-        progress(len(q), len(q))
     retargeted = Motion(
         free_target,
         q,
@@ -196,7 +199,7 @@ def retarget(motion: Motion, target: Skeleton, options: RetargetOptions) -> Reta
         seconds=time.perf_counter() - begin,
         source_body=source,
         target_figure=figure,
-        root_was_freed=free_target is not target,
+        root_was_freed=target.bones[0].joint.nv == 0,
         hands_placed=options.hands,
         remarks=(*remarks, *held),
     )
@@ -240,6 +243,8 @@ def _keep_speeds(
     target: Skeleton, q: Array, rate: float, options: RetargetOptions
 ) -> tuple[Array, list[str]]:
     """Return poses within the speeds that are asked for, and a sentence on what was too fast."""
+    if options.progress is not None:  # nothing after this takes long
+        options.progress(len(q), len(q))
     if options.max_speed is None:
         return q, []
     q, fast = limit_speeds(target, q, rate, options.max_speed)
@@ -247,9 +252,24 @@ def _keep_speeds(
     return q, [f"kept to their largest speeds: {names}"] if fast.any() else []
 
 
-def _tell_of_loops(target: Skeleton) -> list[str]:
-    count = len(target.loops)
-    return [f"{count_noun(count, 'closed loop')} of {target.name!r} not kept"] if count > 0 else []
+def _check_loops(target: Skeleton, options: RetargetOptions) -> tuple[Loop, ...]:
+    """Return the loops that are to be closed at the end."""
+    if len(target.loops) > 0 and options.max_speed is not None:
+        raise UsageError("max_speed cannot be kept beside closed loops yet; leave out one")
+    if target.bones[0].joint.nv == 0 and any(loop.b is None for loop in target.loops):
+        raise ModelError(f"a loop holds {target.name!r} to the world; its root cannot move freely")
+    return target.loops
+
+
+def _keep_loops(target: Skeleton, q: Array, corresponding: Correspondence, workers: int) -> Array:
+    """Return poses near q, (T, nq), with closed loops; where parts are decides what is near."""
+    if len(target.loops) == 0:
+        return q
+    arms = np.vstack([np.zeros(3), PART_ARM * np.eye(3)[:2]])
+    bones = dict.fromkeys(pair.target for pair in corresponding.pairs)
+    markers = {f"{bone} {n}": (bone, arm) for bone in bones for n, arm in enumerate(arms)}
+    weights = dict.fromkeys(markers, 1.0)
+    return settle_path(target.with_markers(markers), q, weights, threads=workers)
 
 
 def _tell_of_limits(target: Skeleton) -> list[str]:

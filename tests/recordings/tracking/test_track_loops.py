@@ -7,6 +7,7 @@ import pytest
 
 import exactik as ik
 from exactik.lab.synthetic import simulate_performance
+from exactik.model.shapes import Capsule, HalfSpace
 from exactik.typing import Array
 
 BAR = ik.Loop("l_hand", "r_hand", kind="distance", distance=0.45, name="bar")
@@ -55,3 +56,26 @@ def test_hands_stay_on_the_bar_that_they_hold(truth: ik.Motion) -> None:
     assert found.severity == "good" and found.names == ("l_hand", "r_hand")
     again = ik.track(figure, markers, threads=3)
     assert (again.motion.q == held.motion.q).all()
+
+
+def test_bodies_are_kept_apart(truth: ik.Motion) -> None:
+    """A wall where the left hand went: it stays outside, and the rest is as it was."""
+    figure, exact = truth.skeleton.opened, truth.forward().markers[:8]
+    hand = truth.forward().positions[:8, figure.bone_index("l_hand")]
+    normal = np.array([0.0, -1.0, 0.0])
+    through = hand.mean(axis=0) + 0.02 * normal
+    wall = HalfSpace(None, normal, through)
+    apart = ik.Collisions(figure, pairs=[("l_hand", "l_thigh")], obstacles=[wall], margin=0.01)
+    markers = ik.Markers(positions=exact, names=tuple(figure.markers), rate=60.0)
+    kept, free = (ik.track(figure, markers, smooth=None, collisions=c) for c in (apart, None))
+    (shape,) = [s for s in figure.shapes.shapes if s.bone == "l_hand" and isinstance(s, Capsule)]
+    least = []
+    for track in (kept, free):
+        pose = track.motion.forward()
+        ends = np.stack([pose.point("l_hand", end) for end in shape.ends])
+        least.append(float(((ends - through) @ normal).min() - shape.radius))
+    assert least[1] < -0.05 and least[0] > 0.0, least
+    far = [list(figure.markers).index(name) for name in ("RFHD", "RFIN", "RWRA")]
+    assert kept.marker_errors[:, far].max() < 0.01
+    with pytest.raises(ik.ExactikError, match="beside collisions"):
+        ik.track(figure, markers, collisions=apart, max_speed=9.0)

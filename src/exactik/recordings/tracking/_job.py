@@ -14,6 +14,7 @@ from exactik._arguments import require_instance
 from exactik._arrays import is_number
 from exactik._options import option
 from exactik.errors import ModelError, UsageError
+from exactik.goals import Collisions
 from exactik.model import Skeleton
 from exactik.model.motion import Markers, Segment, cut_into_segments
 from exactik.problem import DofOptions, SpeedOptions
@@ -32,7 +33,7 @@ from exactik.solvers.control import find_speeds
 Progress = Callable[[int, int], object]
 PROGRESS_SHARES = {"first pass": 0.15, "branches": 0.7, "smoothing": 0.15}
 """Of the time, roughly; only for the progress that is shown."""
-LOOP_SHARE = 0.8  # likewise, of a figure with closed loops
+SETTLING_SHARE = 0.8  # likewise, where closed loops or collisions are kept
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +128,12 @@ class TrackOptions(PlainTrackOptions):
         None,
         "Dof → what it should be, one more goal beside the markers; not with `smooth`.",
     )
+    collisions: Collisions | None = option(
+        None,
+        "Bodies and obstacles that are kept apart: `ik.Collisions(skeleton, …)`.",
+        more="The last stage moves each pose to the nearest one that keeps the distance.",
+        why="It takes longer than all other stages.",
+    )
     device: str = option(
         "cpu",
         '"cpu"; "cuda" for a GPU of NVIDIA\'s, where the first pass through all frames runs.',
@@ -138,6 +145,10 @@ class TrackOptions(PlainTrackOptions):
         None, "Thresholds of the stages; seldom worth a change."
     )
     progress: Progress | None = option(None, "Is called with the number of frames done and to do.")
+
+    def settles(self, skeleton: Skeleton) -> bool:
+        """Whether each pose is moved at the end to keep closed loops or distances of bodies."""
+        return len(skeleton.loops) > 0 or self.collisions is not None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,11 +165,11 @@ class TrackManyOptions(TrackOptions):
 class ProgressMeter:
     """Adds up what the stages report, from any thread, to a number of frames done."""
 
-    def __init__(self, total: int, progress: Progress | None, has_loops: bool):
+    def __init__(self, total: int, progress: Progress | None, settles: bool):
         self.total, self.progress, self.done = total, progress, 0.0
-        others = 1.0 - LOOP_SHARE if has_loops else 1.0
+        others = 1.0 - SETTLING_SHARE if settles else 1.0
         self.shares = {stage: others * share for stage, share in PROGRESS_SHARES.items()}
-        self.shares["loops"] = 1.0 - others
+        self.shares["settling"] = 1.0 - others
         self.lock = threading.Lock()
 
     def make_reporter(self, stage: str) -> Callable[[float], None]:
@@ -219,6 +230,8 @@ def begin_tracking(
     require_instance("markers", markers, Markers)
     options = settings.options or DEFAULT_OPTIONS
     require_instance("options", options, TrackingOptions)
+    if settings.collisions is not None:
+        require_instance("collisions", settings.collisions, Collisions)
     smooth, sigma = settings.smooth, settings.sigma
     require_smooth(smooth, markers.rate)
     if sigma is not None and not (is_number(sigma) and 0.0 < sigma < np.inf):
@@ -227,8 +240,9 @@ def begin_tracking(
         raise UsageError("references hold frame by frame; they need smooth=None")
     if settings.max_speed is not None:
         find_speeds(skeleton, settings.max_speed)
-        if len(skeleton.loops) > 0:
-            raise UsageError("max_speed cannot be kept beside closed loops yet; leave out one")
+        if settings.settles(skeleton):
+            kept = "closed loops" if len(skeleton.loops) > 0 else "collisions"
+            raise UsageError(f"max_speed cannot be kept beside {kept} yet; leave out one")
     loss = None if settings.robust == "auto" else settings.robust
     problem = make_tracking_problem(
         skeleton,
@@ -264,7 +278,7 @@ def begin_tracking(
         run=run,
         method=method,
         settings=settings,
-        meter=ProgressMeter(len(problem), progress, len(skeleton.loops) > 0),
+        meter=ProgressMeter(len(problem), progress, settings.settles(skeleton)),
         begin=begin,
     )
 

@@ -42,12 +42,12 @@ from exactik.recordings.tracking._job import (
     TrackOptions,
     begin_tracking,
 )
-from exactik.recordings.tracking._loops import close_loops
 from exactik.recordings.tracking._problem import TrackingProblem, join_problems, split_into_chunks
 from exactik.recordings.tracking._result import Track
 from exactik.recordings.tracking.preparation import repair_outliers
 from exactik.recordings.tracking.smoothing import smooth_path
 from exactik.solvers import ENDED_WORDS, count_iterations, require_count
+from exactik.solvers.batch import settle_path
 from exactik.solvers.control import Speeds, limit_speeds
 from exactik.typing import Array, BoolArray
 
@@ -258,17 +258,31 @@ def finish_tracking(job: TrackingJob, path: FrameSolutions) -> Track:
 
 
 def _make_motion(job: TrackingJob, q: Array) -> tuple[Motion, bool]:
-    """Return the motion of a path with closed loops and within speeds; whether it had neither."""
+    """Return the motion of a path that keeps loops, distances and speeds; whether that changed it.
+
+    Each pose goes to the nearest one that keeps loops and distances.
+    """
     skeleton, markers, settings = job.skeleton, job.markers, job.settings
-    is_looped, is_bounded = len(skeleton.loops) > 0, settings.max_speed is not None
-    if is_looped:
-        problem, report_frames = job.run.problem, job.meter.make_reporter("loops")
-        q = close_loops(problem, settings, q, job.run.threads, report_frames)
+    is_settled, is_bounded = settings.settles(skeleton), settings.max_speed is not None
+    if is_settled:
+        problem = job.run.problem
+        weights = dict(zip(problem.names, problem.targets.weight.tolist(), strict=True))
+        q = settle_path(
+            skeleton,
+            q,
+            {name: weights[name] for name in np.array(problem.names)[problem.counts].tolist()},
+            goals=() if settings.collisions is None else (settings.collisions,),
+            threads=job.run.threads,
+            report_frames=job.meter.make_reporter("settling"),
+            limits=settings.limits,
+            lock=settings.lock,
+            strength=settings.strength,
+        )
         unwrap_path(problem, q)
     motion = Motion(skeleton, q, markers.rate, markers.first_frame, markers.up_axis)
     if settings.max_speed is not None:
         motion = keep_speeds(motion, settings.max_speed)
-    return motion, is_looped or is_bounded
+    return motion, is_settled or is_bounded
 
 
 def _to_plain(speeds: Speeds | None) -> Any:
