@@ -10,6 +10,7 @@ from exactik.cli._app import ANIMATE, command, remark, say
 from exactik.cli._options import argument
 from exactik.model import Skeleton
 from exactik.recordings.pipeline import (
+    BUILT_IN,
     LoadedSkeleton,
     RecordingOptions,
     read_skeleton,
@@ -33,7 +34,7 @@ def pose(
         str,
         argument(
             "FIGURE",
-            "A skeleton file, one of {', '.join(BUILT_IN)}, or a robot such as unitree_g1.",
+            f"A skeleton file, one of {', '.join(BUILT_IN)}, or a robot such as unitree_g1.",
         ),
     ] = "human",
     *,
@@ -49,12 +50,15 @@ def pose(
         exactik pose laikago.urdf --up y
     """
     from exactik.studio.viewer import PoseViewer
-    from exactik.studio.viewer.posing import find_state_folder
+    from exactik.studio.viewer.posing import find_state_folder, release_walker
 
     figure = read_figure(model)
     print_look_notes(model, figure.skeleton)
+    skeleton = release_walker(figure.skeleton)
+    if skeleton is not figure.skeleton:
+        remark(model, f"the root {skeleton.bone_names[0]!r} was fixed and moves freely here")
     viewer = PoseViewer(
-        figure.skeleton,
+        skeleton,
         up_axis=reading.up or figure.up,
         port=page.port,
         autosave=find_state_folder(),

@@ -38,6 +38,7 @@ from exactik.studio.viewer.posing import (
     find_tools,
     limit_target_move,
     measure_dexterity,
+    release_walker,
 )
 from exactik.studio.viewer.posing._gizmo import WORLD
 from exactik.studio.viewer.posing.panel import find_arrival, format_table
@@ -175,6 +176,47 @@ def test_only_knees_with_a_foot_below_swing_their_legs(figure: ik.Skeleton):
             assert value == 0.0
         if "calf" in dof:
             assert value == pytest.approx(-1.8)
+
+
+def make_four_legged_robot() -> ik.Skeleton:
+    """A trunk on a fixed base with four legs of three hinges, a frame on each hip and a sensor."""
+    bones = [ik.Bone("trunk"), ik.Bone("imu", parent="trunk", offset=(0.0, 0.0, 0.05))]
+    for name, x, y in (("FL", 1, 1), ("FR", 1, -1), ("RL", -1, 1), ("RR", -1, -1)):
+        parent, offset = "trunk", (0.2 * x, 0.1 * y, 0.0)
+        for part, axis in (("hip", "x"), ("thigh", "y"), ("calf", "y")):
+            joint = ik.Joint.revolute(axis, limits=(-2.0, 2.0))
+            bones.append(ik.Bone(f"{name}_{part}", parent=parent, offset=offset, joint=joint))
+            parent = f"{name}_{part}"
+            offset = (0.0, 0.05 * y, 0.0) if part == "hip" else (0.0, 0.0, -0.2)
+        bones.append(ik.Bone(f"{name}_foot", parent=parent, offset=offset))
+        bones.append(ik.Bone(f"{name}_motor", parent=f"{name}_hip", offset=(0.0, 0.06 * y, 0.0)))
+    return ik.Skeleton.build("dog", bones)
+
+
+def test_a_robot_on_legs_can_squat():
+    """Files fix its base. Its feet stay, and what is rigid with a link in a chain is no end."""
+    fixed = make_four_legged_robot()
+    figure = release_walker(fixed)
+    assert figure.nv == fixed.nv + 6
+    session = PosingSession(figure)
+    feet = {f"{leg}_foot" for leg in ("FL", "FR", "RL", "RR")}
+    assert set(session.handles) == {"trunk", *feet}
+    assert {name for name, handle in session.handles.items() if handle.pinned} == feet
+    session.drag("trunk", (0.0, 0.0, -0.08))
+    for _ in range(200):
+        session.advance(1 / 60)
+    pose = session.pose()
+    assert pose.point("trunk")[2] == pytest.approx(-0.08, abs=5e-3)
+    assert abs(pose.point("FL_foot")[2] + 0.4) < 5e-3
+
+
+def test_what_does_not_stand_on_legs_keeps_its_base():
+    for figure in (arm(), ik.human(), make_legged_robot(shank=0.0)):
+        assert release_walker(figure) is figure
+    home = np.full(make_four_legged_robot().nq, 0.1)
+    free = release_walker(make_four_legged_robot().with_home(home))
+    assert free.home is not None
+    np.testing.assert_array_equal(free.home, [0, 0, 0, 1, 0, 0, 0, *home])
 
 
 # --- the gizmo

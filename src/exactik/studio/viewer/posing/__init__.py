@@ -19,6 +19,7 @@ from exactik.studio.viewer.posing._robots import (
     choose_first_pose,
     find_tools,
     measure_dexterity,
+    release_walker,
 )
 from exactik.studio.viewer.posing._session import PosingSession, Update
 from exactik.studio.viewer.posing._worker import PosingWorker

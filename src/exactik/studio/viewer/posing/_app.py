@@ -26,6 +26,7 @@ from exactik.studio.viewer.page.viewer import Viewer
 from exactik.studio.viewer.posing._autosave import Autosave
 from exactik.studio.viewer.posing._balance_scene import BalanceScene
 from exactik.studio.viewer.posing._gizmo import GIZMO_PIXELS
+from exactik.studio.viewer.posing._robots import release_walker
 from exactik.studio.viewer.posing._scene import HandleScene
 from exactik.studio.viewer.posing._session import PosingSession, Update
 from exactik.studio.viewer.posing._worker import PosingWorker
@@ -115,7 +116,7 @@ class PoseViewer(Viewer):
     def open_file(self, path: str | os.PathLike[str]) -> None:
         """Pose the figure of a file on the same page, from its first pose; keys begin anew."""
         loaded = read_skeleton(os.fspath(path))
-        skeleton = stand_up_skeleton(loaded.skeleton, loaded.up)
+        skeleton = release_walker(stand_up_skeleton(loaded.skeleton, loaded.up))
         session = PosingSession(skeleton)
         _require_near(session)
         _warm_up(skeleton)

@@ -77,6 +77,12 @@ def choose_handles(skeleton: Skeleton, q: Array) -> dict[str, Handle]:
     }
     standing = standing if len(standing) > 1 else set(roots) & moving
     kinds = _find_kinds(skeleton)
+
+    def can_turn(bone: str) -> bool:
+        if robot:
+            return dofs[bone] - dofs[skeleton.bone_names[0]] >= TOOL_DOFS
+        return kinds[bone] == "limb" and bone in standing
+
     return {
         bone: Handle(
             name=bone,
@@ -84,11 +90,7 @@ def choose_handles(skeleton: Skeleton, q: Array) -> dict[str, Handle]:
             point=point,
             kind=kind,
             pinned=bone in standing,
-            oriented=(
-                kind == "root"
-                or (kinds[bone] == "limb" and bone in standing)
-                or (robot and dofs[bone] >= TOOL_DOFS)
-            ),
+            oriented=(kind == "root" or can_turn(bone)),
             weight=1.0,
             position=points[bone],
             rotation=pose.rotations[skeleton.bone_index(bone)].copy(),
@@ -130,10 +132,11 @@ def _find_trunk(skeleton: Skeleton, ends: Mapping[str, Point]) -> dict[str, Poin
 
     It moves against the root, and two chains or more part there; a head would be its end.
     """
-    chains, dofs = skeleton.chains(), count_dofs_above(skeleton)
+    chains = [chain for chain in skeleton.chains() if not ends.keys().isdisjoint(chain)]
+    dofs = count_dofs_above(skeleton)
     for bone in skeleton.bones[1:]:
         through = {c[c.index(bone.name) + 1] for c in chains if bone.name in c[:-1]}
-        root = next(c[0] for c in chains if bone.name in c)
+        root = next((c[0] for c in chains if bone.name in c), bone.name)
         moves = dofs[bone.name] > dofs[root]
         below = {end for c in chains if bone.name in c for end in c[c.index(bone.name) :]}
         if len(through) < 2 or not moves or below >= set(ends):
@@ -176,7 +179,11 @@ def _find_chain_ends(skeleton: Skeleton) -> dict[str, Point]:
         b for chain, limb in limbs.items() if limb is not None for b in chain[: chain.index(limb)]
     }
     ends: dict[str, Point] = {}
+    # Bones rigid with one of these are the same end; a frame on a link that others move on is none.
     taken: set[str] = set()
+    for chain in chains:
+        joined = [bone for bone in chain if joints[bone].nv > 0]
+        taken.update(joined[:-1])
     for chain in chains:
         limb = limbs[chain]
         moving = next((bone for bone in reversed(chain) if joints[bone].nv > 0), None)
@@ -184,7 +191,7 @@ def _find_chain_ends(skeleton: Skeleton) -> dict[str, Point]:
             if limb not in above:  # a thumb may hang on the wrist, the fingers on the hand
                 ends[limb] = (0.0, 0.0, 0.0)
         elif moving is not None and moving not in taken and moving not in limbs.values():
-            taken.add(moving)  # bones rigid with it are the same end
+            taken.add(moving)
             ends[chain[-1]] = find_tip(skeleton, chain[-1])
     return ends
 

@@ -6,12 +6,14 @@ limits, or stretched out so that the tool cannot be moved in every direction.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, pairwise, product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.model import Skeleton
+from exactik.anatomy import describe_body
+from exactik.model import Joint, Skeleton
 from exactik.studio.player.proportions import compute_reach
 from exactik.typing import Array
 
@@ -25,6 +27,8 @@ BEND_RAD = 0.8  # of a hinge: 46°, far from straight and from folded
 MAX_BENDS = 3  # hinges: shoulder, elbow and wrist
 PARALLEL = 0.99  # cosine between the axes of a knee and of the hinge above it
 MIN_SHANK_SHARE = 0.1  # of the thigh: what is shorter below a knee says not where its foot is
+# What animals of metal stand on: tips below so many dofs and so much below the root, of the reach.
+MIN_LEGS, LEG_DOFS, LEG_SHARE = 4, 2, 0.3
 # What another bent hinge must add to the singular value; less is as good, since beyond `DEXTEROUS`
 # nothing is added.
 BEND_COST = 0.01
@@ -35,6 +39,30 @@ def is_robot(skeleton: Skeleton) -> bool:
     inner = [bone for bone in skeleton.bones if bone.parent is not None]
     moving = [bone for bone in inner if bone.joint.nv > 0]
     return len(moving) > 0 and all(bone.joint.kind in ROBOT_JOINTS for bone in inner)
+
+
+def release_walker(skeleton: Skeleton) -> Skeleton:
+    """Return a robot that stands on legs with a root that moves freely, so that it can squat.
+
+    Its file leaves that to the simulator. Others, arms and hands, stay on their base.
+    """
+    root, *others = skeleton.bones
+    if root.joint.nv > 0 or not is_robot(skeleton) or not _stands_on_legs(skeleton):
+        return skeleton
+    free = skeleton.with_bones([replace(root, joint=Joint.free()), *others])
+    if skeleton.home is None:
+        return free
+    return free.with_home(np.concatenate([free.neutral()[: free.nq - skeleton.nq], skeleton.home]))
+
+
+def _stands_on_legs(skeleton: Skeleton) -> bool:
+    q = choose_first_pose(skeleton)
+    if {"left_leg", "right_leg"} <= describe_body(skeleton, q).limbs.keys():
+        return True
+    heights, dofs = skeleton.forward(q).positions[:, 2], count_dofs_above(skeleton)
+    tips = [chain[-1] for chain in skeleton.chains() if dofs[chain[-1]] >= LEG_DOFS]
+    drop = heights[0] - np.array([heights[skeleton.bone_index(tip)] for tip in tips])
+    return int((drop > LEG_SHARE * compute_reach(skeleton)).sum()) >= MIN_LEGS
 
 
 def count_dofs_above(skeleton: Skeleton) -> dict[str, int]:
@@ -48,8 +76,9 @@ def count_dofs_above(skeleton: Skeleton) -> dict[str, int]:
 def find_tools(skeleton: Skeleton) -> dict[str, str]:
     """Return the last bone of each chain of a robot that ends in a gripper → its tool.
 
-    A gripper is where short fingers part from an arm. Its tool is a bone without children that is
-    rigid with the palm, as files have it for the tool's centre, else the palm itself.
+    A gripper is where short fingers part from an arm, which a free base is not. Its tool is a bone
+    without children that is rigid with the palm, as files have it for the tool's centre, else the
+    palm itself.
     """
     dofs, chains = count_dofs_above(skeleton), skeleton.chains()
     tools: dict[str, str] = {}
@@ -58,7 +87,11 @@ def find_tools(skeleton: Skeleton) -> dict[str, str]:
             below = [other for other in chains if palm in other]
             parting = any(child not in other for other in below)
             longest = max(dofs[other[-1]] - dofs[palm] for other in below)
-            if parting and dofs[palm] >= TOOL_DOFS and 0 < longest <= MAX_FINGER_DOFS:
+            if (
+                parting
+                and dofs[palm] - dofs[chain[0]] >= TOOL_DOFS
+                and 0 < longest <= MAX_FINGER_DOFS
+            ):
                 rigid = [other[-1] for other in below if dofs[other[-1]] == dofs[palm]]
                 tools[chain[-1]] = (rigid or [palm])[0]
                 break
