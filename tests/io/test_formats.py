@@ -119,7 +119,7 @@ def test_an_unknown_suffix_lists_those_that_are_known():
         load_motion("walk")
     assert caught.value.code == "unknown-suffix"
     assert "for names without suffix" in caught.value.message
-    for name, way in (("hero.fbx", "exports .glb"), ("arm.xacro", "makes a URDF")):
+    for name, way in (("hero.usd", "exports .glb"), ("arm.xacro", "makes a URDF")):
         with pytest.raises(FileError, match=way):
             load_skeleton(name)
     with pytest.raises(FileError, match=r"\(\.c3d holds markers\)"):

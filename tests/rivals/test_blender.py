@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.peers.environments import FOLDER, ROOT
+from benchmarks.peers.environments import ROOT
 from benchmarks.peers.judge import Judge
 from benchmarks.peers.protocol import Arm, save
 from benchmarks.peers.tree import Tree
@@ -17,12 +17,12 @@ from exactik.typing import Array
 from exactik_papers import Recording
 from exactik_papers.blender import (
     Hinges,
-    find_blender_python,
     follow_with_blender,
     make_hinges,
     run_armature,
 )
 from exactik_papers.sampled import sample_take
+from tests.support.blender import find_blender
 from tests.support.robot_files import write
 
 # The middle of the second one's limits is far from zero, and zero is outside.
@@ -44,10 +44,7 @@ FK_TOLERANCE = 1e-5  # [m]; Blender computes poses in single precision
 
 @pytest.fixture(scope="module")
 def blender() -> Path:
-    python = find_blender_python() or FOLDER / "blender" / "bin" / "python"
-    if not python.is_file():
-        pytest.skip("no Python with bpy: EXACTIK_BLENDER names none, make peers made none")
-    return python
+    return find_blender()
 
 
 def forward(hinges: Hinges, q: Array) -> Array:

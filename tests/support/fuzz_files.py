@@ -22,6 +22,7 @@ from exactik.io import load_ik_setup
 from exactik.io.gltf import encode_posable_glb
 from exactik.io.meshes import MeshFinder, read_mesh_file
 from tests.support.c3d_files import make_c3d
+from tests.support.fbx_files import make_figure
 from tests.support.fuzz_scenes import SCENE_SUFFIXES, load_scene
 from tests.support.mesh_files import DAE, MJCF, MTL, OBJ, URDF, VTP, write_stl
 from tests.support.models import EVERY_JOINT, chain_of, configuration
@@ -79,10 +80,10 @@ class Reader:
         return ik.load_motion(path, given, positions=any_of(["replace", "add"]), **options)
 
 
-_SKELETONS = (".asf", ".bvh", ".urdf", ".xml", ".osim", ".glb", ".gltf", ".npz")
-_MOTIONS = (".amc", ".bvh", ".glb", ".gltf", ".npz", ".mot", ".sto")
+_SKELETONS = (".asf", ".bvh", ".urdf", ".xml", ".osim", ".glb", ".gltf", ".fbx", ".npz")
+_MOTIONS = (".amc", ".bvh", ".glb", ".gltf", ".fbx", ".npz", ".mot", ".sto")
 _MARKERS = (".c3d", ".trc", ".tsv", ".npz")
-_LOOKS = (".glb", ".gltf", ".urdf", ".xml")
+_LOOKS = (".glb", ".gltf", ".fbx", ".urdf", ".xml")
 _MESHES = (".stl", ".obj", ".dae", ".vtp", ".glb")
 READERS = [
     *(Reader("skeleton", suffix) for suffix in _SKELETONS),
@@ -159,6 +160,10 @@ def files_of(folder: Path) -> tuple[dict[str, bytes], dict[str, ik.Skeleton]]:
     for k in range(3):
         made[f"skeleton.urdf/random{k}"] = random_urdf(rng, 5).encode()
         made[f"skeleton.xml/random{k}"] = random_mjcf(rng, 5).encode()
+    for what, figure_of in (("skeleton", 1), ("motion", 2), ("look", 3)):
+        made[f"{what}.fbx/own"] = make_figure(figure_of, 6, limbs=3, skin=True).encode(
+            deflate=False
+        )
     made["skeleton.xml/includes"] = _INCLUDES
     for version in (30000, 40000):
         made[f"skeleton.osim/leg{version}"] = make_leg(version).encode()

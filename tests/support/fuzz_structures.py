@@ -1,4 +1,4 @@
-"""Damages what has a structure, and leaves most of it intact: JSON, XML, C3D, GLB and NPZ."""
+"""Damages what has a structure, and leaves most of it intact: JSON, XML, C3D, FBX, GLB and NPZ."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-__all__ = ["SIDE_FILE", "change_c3d", "change_glb", "change_gltf", "change_npz", "change_xml"]
+__all__ = [
+    "SIDE_FILE",
+    "change_c3d",
+    "change_fbx",
+    "change_glb",
+    "change_gltf",
+    "change_npz",
+    "change_xml",
+]
 
 # What a mutant in XML may include; it includes the mutant in turn.
 SIDE_FILE = ("side.xml", b'<mujoco><include file="mutant.xml"/><include file="side.xml"/></mujoco>')
@@ -115,6 +123,23 @@ def change_glb(data: bytes, rng: Random, others: Sequence[bytes]) -> bytes:
     text += b" " * (-len(text) % 4)
     head = struct.pack("<4sII", b"glTF", 2, 20 + len(text) + len(rest))
     return head + struct.pack("<II", len(text), 0x4E4F534A) + text + rest
+
+
+def change_fbx(data: bytes, rng: Random, others: Sequence[bytes]) -> bytes:
+    """Change a number of a value, of an array or of what is connected, and no size of a record."""
+    if rng.random() < 0.2:
+        return data[:2] + set_number(data[2:], rng, 20, len(data))
+    formats = {b"D": "<d", b"L": "<q", b"I": "<i", b"d": "<III", b"i": "<III", b"f": "<III"}
+    spots = [m.start() for m in re.finditer(rb"[DLIdif]", data) if m.start() + 20 < len(data)]
+    if len(spots) == 0:
+        return data
+    at = rng.choice(spots)
+    form = formats[data[at : at + 1]]
+    if form == "<III":  # a number in the array
+        at, form = at + 12 + 4 * rng.randrange(9), rng.choice(["<i", "<f"])
+    odd = rng.choice(FLOATS if form in ("<d", "<f") else [-1, 0, 1, 2, 1002, 2**31 - 1])
+    number = struct.pack(form, odd)
+    return data[: at + 1] + number + data[at + 1 + len(number) :]
 
 
 # --- numbers in bytes

@@ -13,6 +13,7 @@ from random import Random
 
 from tests.support.fuzz_structures import (
     change_c3d,
+    change_fbx,
     change_glb,
     change_gltf,
     change_npz,
@@ -187,6 +188,7 @@ MUTATORS: dict[str, list[Mutator]] = {
     ".dae": BYTES + TEXT + [change_xml] * 15,
     ".vtp": BYTES + TEXT + [change_xml] * 15,
     ".stl": BYTES,
+    ".fbx": BYTES + [change_fbx] * 20,
 }
 
 

@@ -37,7 +37,7 @@ def play(
         list[str],
         argument(
             "FILE...",
-            "BVH, GLB, AMC, NPZ or MOT, those after the first are ghosts; or C3D, TRC, TSV: "
+            "BVH, FBX, GLB, AMC, NPZ or MOT, those after the first are ghosts; or C3D, TRC, TSV: "
             "markers alone.",
         ),
     ],

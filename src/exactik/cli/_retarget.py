@@ -60,7 +60,9 @@ class _Outputs:
 
 @command(ANIMATE)
 def retarget(
-    motion: Annotated[Path, argument("MOTION", "What is taken over: BVH, AMC, GLB, NPZ, MOT.")],
+    motion: Annotated[
+        Path, argument("MOTION", "What is taken over: BVH, FBX, AMC, GLB, NPZ, MOT.")
+    ],
     *,
     to: Annotated[
         str,

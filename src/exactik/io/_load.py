@@ -38,10 +38,10 @@ def load_skeleton(
     Args:
         path: a robot, as .urdf or MuJoCo's .xml or .mjcf: each link or body is a bone of the same
             name, also those that do not move; a model of OpenSim, as .osim, likewise; or a figure,
-            as .asf, .bvh, .glb, .gltf or .npz.
+            as .asf, .bvh, .fbx, .glb, .gltf or .npz.
         length_unit: "m", "cm", "mm", "in", … or the metres in one unit of the file. URDF, MJCF and
-            glTF are in metres unless this says otherwise; ASF states a unit; BVH states none and
-            needs one, or "auto" for a guess that is announced.
+            glTF are in metres unless this says otherwise; ASF and FBX state a unit; BVH states none
+            and needs one, or "auto" for a guess that is announced.
         floating: for robots, whether the root moves freely. If None, the file decides: bodies of
             an MJCF with a free joint do, roots without a joint do not. If False, all roots are
             fixed, also those with a free joint.
@@ -74,7 +74,7 @@ def load_motion(
     """Return the motion in a file.
 
     Args:
-        path: .amc, .bvh, .glb, .gltf, .npz (ours, or of the SMPL family), .mot or .sto.
+        path: .amc, .bvh, .fbx, .glb, .gltf, .npz (ours, or of the SMPL family), .mot or .sto.
         skeleton: whose motion it is; needed for .amc and .mot, which do not hold one. For the
             others it may be given to have the motion in its coordinates, matched by names.
         length_unit: as for `load_skeleton`.
@@ -82,7 +82,7 @@ def load_motion(
         rate: frames a second [Hz], in place of what the file says; for glTF, whose keys have times
             of their own, the rate at which they are sampled. AMC states none: 120 Hz is assumed.
         positions: for BVH, whether position channels "replace" a joint's offset or "add" to it.
-        animation: for glTF, which of several: its number or name; the first if None.
+        animation: for glTF and FBX, which of several: its number or name; the first if None.
         smpl_model: for .npz of AMASS, SMPL, SMPL-H or SMPL-X, the .npz file of that model, which
             bones and skin are of; without it the bones are of average proportions.
         strict: whether to refuse a file that is damaged but usable.

@@ -155,7 +155,10 @@ BVH = Format(
 GLB = Format(
     name="GLB",
     suffixes=(".glb",),
-    readers=_of("gltf", motion="read_gltf_motion", skeleton="read_gltf_skeleton"),
+    readers={
+        "motion": Function("exactik.io.gltf:read_gltf_motion", ("read",)),
+        "skeleton": Function("exactik.io.gltf:read_gltf_skeleton", ("read",)),
+    },
     writers=_of("gltf", motion="write_glb", skeleton="write_glb_skeleton"),
     content_of=Function("exactik.io.gltf:read_gltf_content"),
     up_axis="y",
@@ -174,6 +177,18 @@ GLTF = replace(
     writers={},
     keeps="as GLB, which is the same in one file",
     loses="–",
+)
+FBX = Format(
+    name="FBX",
+    suffixes=(".fbx",),
+    readers=_of("fbx", motion="read_fbx_motion", skeleton="read_fbx_skeleton"),
+    content_of=Function("exactik.io.fbx:read_fbx_content"),
+    up_axis="y",
+    up_axis_of=Function("exactik.io.fbx:read_fbx_up_axis"),
+    keeps="bones, rest pose, names, unit, up axis, baked curves, meshes, skins, colours; no "
+    "textures, constraints or morph targets",
+    assumes="binary, 7.0 or later; the lowest of several layers; keys that are no frames are "
+    "sampled at the file's rate",
 )
 NPZ = Format(
     name="NPZ",
@@ -293,7 +308,25 @@ PROTOMOTIONS = _of_trainer(
 )
 
 TRAINERS = (UNITREE, BEYONDMIMIC, MJLAB, GMR, MIMICKIT, PROTOMOTIONS)
-FORMATS = (C3D, TRC, TSV, URDF, MJCF, OSIM, ASF, AMC, BVH, GLB, GLTF, NPZ, MOT, STO, CSV, *TRAINERS)
+FORMATS = (
+    C3D,
+    TRC,
+    TSV,
+    URDF,
+    MJCF,
+    OSIM,
+    ASF,
+    AMC,
+    BVH,
+    GLB,
+    GLTF,
+    FBX,
+    NPZ,
+    MOT,
+    STO,
+    CSV,
+    *TRAINERS,
+)
 
 _BY_SUFFIX: Mapping[str, Format] = MappingProxyType(
     {suffix: form for form in FORMATS for suffix in form.suffixes}
@@ -373,7 +406,6 @@ def find_content(path: PathLike) -> Content:
 
 
 _WAYS_FROM_OTHER_FORMATS = {
-    ".fbx": "Blender opens it and exports .glb",
     ".blend": "Blender exports .glb",
     ".usd": "Blender opens it and exports .glb",
     ".usdz": "Blender opens it and exports .glb",

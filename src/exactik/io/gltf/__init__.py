@@ -7,6 +7,9 @@ all reading is bounded by the size of the file, an error names the place in the 
 nothing to install.
 """
 
+from exactik.io.gltf._document import Document, Opener
+from exactik.io.gltf._json import JsonObject
+from exactik.io.gltf._nodes import make_rotation_to_y_up
 from exactik.io.gltf._read import (
     read_gltf_content,
     read_gltf_motion,

@@ -12,6 +12,7 @@ import binascii
 import json
 import os
 import struct
+from collections.abc import Callable
 from typing import Any, NoReturn
 from urllib.parse import unquote
 
@@ -173,6 +174,9 @@ class Document(JsonObject):
             self._buffers[index] = data
             self.size += len(data)
         return self._buffers[index]
+
+
+Opener = Callable[[str, Notes], Document]
 
 
 def _read_component_type(owner: JsonObject) -> np.dtype[Any]:

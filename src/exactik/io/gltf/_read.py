@@ -18,7 +18,7 @@ from exactik.io._notes import Notes
 from exactik.io._rest_frames import compute_coordinates, make_continuous
 from exactik.io.formats import Content
 from exactik.io.gltf._curves import SampleTimes, choose_frames, sample_curve
-from exactik.io.gltf._document import read_document
+from exactik.io.gltf._document import Opener, read_document
 from exactik.io.gltf._nodes import NodeForest, extract_rotations
 from exactik.io.gltf._skeleton import Curves, GltfFigure, read_figure
 from exactik.io.gltf._surfaces import read_gltf_visuals
@@ -39,31 +39,34 @@ MAX_POSITION_ERROR = 1e-4  # of the figure's size; bones further from their node
 Unit = str | float | None
 
 
-def read_gltf_content(path: str, notes: Notes) -> Content:
+def read_gltf_content(path: str, notes: Notes, read: Opener = read_document) -> Content:
     """Return what a .gltf or .glb file holds; one without animations is a skeleton."""
-    has_animations = len(read_document(path, notes).objects("animations")) > 0
+    has_animations = len(read(path, notes).objects("animations")) > 0
     return "motion" if has_animations else "skeleton"
 
 
-def read_gltf_up_axis(path: str, notes: Notes) -> str | None:
+def read_gltf_up_axis(path: str, notes: Notes, read: Opener = read_document) -> str | None:
     """Return which axis is up in the coordinates in which a .gltf or .glb file is read."""
-    return NodeForest(read_document(path, notes), notes).up_axis
+    return NodeForest(read(path, notes), notes).up_axis
 
 
-def read_gltf_skeleton(path: str, notes: Notes, length_unit: Unit = None) -> Skeleton:
+def read_gltf_skeleton(
+    path: str, notes: Notes, length_unit: Unit = None, *, read: Opener = read_document
+) -> Skeleton:
     """Return the skeleton in a .gltf or .glb file; its neutral pose is the rest pose of the nodes.
 
     Args:
         length_unit: in place of the metre.
+        read: what opens the file, for formats that become glTF on the way.
     """
-    return _dress(read_figure(path, notes, length_unit), path, length_unit)
+    return _dress(read_figure(path, notes, length_unit, read=read), path, length_unit, read)
 
 
-def _dress(figure: GltfFigure, path: str, length_unit: Unit) -> Skeleton:
+def _dress(figure: GltfFigure, path: str, length_unit: Unit, read: Opener) -> Skeleton:
     """Return the skeleton of a file with its meshes and skins, read when they are looked at."""
     if "meshes" not in figure.document.value:
         return figure.skeleton
-    make = partial(read_gltf_visuals, os.path.abspath(path), length_unit)
+    make = partial(read_gltf_visuals, os.path.abspath(path), length_unit, read)
     return figure.skeleton.with_visuals(LazyVisuals(make))
 
 
@@ -74,6 +77,8 @@ def read_gltf_motion(
     length_unit: Unit = None,
     rate: float | None = None,
     animation: int | str | None = None,
+    *,
+    read: Opener = read_document,
 ) -> Motion:
     """Return a motion in a .gltf or .glb file.
 
@@ -85,9 +90,10 @@ def read_gltf_motion(
         length_unit: in place of the metre.
         rate: [Hz] at which to sample the curves.
         animation: number or name of the animation; the first one if None.
+        read: what opens the file, for formats that become glTF on the way.
     """
     animation = 0 if animation is None else animation
-    figure = read_figure(path, notes, length_unit, required_animation=animation)
+    figure = read_figure(path, notes, length_unit, required_animation=animation, read=read)
     number = _find_animation(figure, animation)
     chosen, curves = figure.animations[number], figure.curves[number]
     if curves is None or len(curves) == 0:
@@ -101,7 +107,7 @@ def read_gltf_motion(
     if length_unit is None and figure.size > MAX_FIGURE_SIZE:
         notes.remark(f"the figure is {figure.size:.3g} m in size; is its length unit the metre?")
     frames = choose_frames(curves.values(), chosen, rate, notes)
-    dressed = _dress(figure, path, length_unit)
+    dressed = _dress(figure, path, length_unit, read)
     figure = figure._replace(skeleton=dressed)
     target = dressed if skeleton is None else skeleton
     max_numbers = max(MAX_COORDINATES, COORDINATES_PER_BYTE * figure.document.size)

@@ -19,7 +19,7 @@ from exactik.errors import ExactikError, FileError
 from exactik.io._notes import Notes
 from exactik.io._units import metres_per
 from exactik.io.gltf._curves import AnimationCurve, read_curves
-from exactik.io.gltf._document import Document, read_document
+from exactik.io.gltf._document import Document, Opener, read_document
 from exactik.io.gltf._json import JsonObject
 from exactik.io.gltf._nodes import NodeForest, extract_rotations
 from exactik.model import Bone, Joint, Skeleton
@@ -50,6 +50,7 @@ def read_figure(
     notes: Notes,
     length_unit: str | float | None,
     required_animation: int | str | None = None,
+    read: Opener = read_document,
 ) -> GltfFigure:
     """Return the figure in a file.
 
@@ -57,9 +58,10 @@ def read_figure(
         length_unit: in place of the metre.
         required_animation: number or name of the animation that has to be sound, if any; a fault in
             another one is noted, and nothing moves in it.
+        read: what opens the file.
     """
     metres = 1.0 if length_unit is None or length_unit == "auto" else metres_per(length_unit)
-    document = read_document(path, notes)
+    document = read(path, notes)
     forest = NodeForest(document, notes)
     animations = document.objects("animations")
     curves: list[Curves | None] = []

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from exactik._text import count_noun
 from exactik.errors import ExactikError, FileError, FileWarning, Note
 from exactik.io._notes import Notes
-from exactik.io.gltf._document import Document
+from exactik.io.gltf._document import Document, Opener, read_document
 from exactik.io.gltf._json import JsonObject
 from exactik.io.gltf._materials import MaterialReader
 from exactik.io.gltf._nodes import extract_rotations
@@ -36,11 +36,13 @@ MAX_SKINS, MAX_RIGID = 300, 3000
 COMPRESSIONS = ("KHR_draco_mesh_compression", "EXT_meshopt_compression")
 
 
-def read_gltf_visuals(path: str, length_unit: str | float | None = None) -> Visuals:
+def read_gltf_visuals(
+    path: str, length_unit: str | float | None = None, read: Opener = read_document
+) -> Visuals:
     """Return the meshes and skins in a .gltf or .glb file; what cannot be shown is noted."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FileWarning)  # the reader of the skeleton has warned
-        figure = read_figure(path, Notes(path), length_unit)
+        figure = read_figure(path, Notes(path), length_unit, read=read)
     return SurfaceReader(figure).read()
 
 
