@@ -55,8 +55,8 @@ def assume_unit(height: float, notes: Notes) -> float:
         )
     name, metres = guess
     notes.assume(
-        f"no length unit is stated; {name} is taken, in which the figure is "
-        f"{height * metres:.2f} m tall",
+        f"no length unit is stated; one unit is taken for {1e3 * metres:.4g} mm, which makes the "
+        f"figure {height * metres:.2f} m tall",
         code="unit-guessed",
         value=name,
         advice=Advice("; if that is wrong, give ", "length_unit"),
