@@ -243,7 +243,7 @@ def keep_figure(storage: Storage, loaded: LoadedSkeleton) -> Figure:
     """Write a figure to where workers find it, under the hash of its file."""
     with storage.stage() as folder:
         file = folder / "figure.npz"
-        save_skeleton(loaded.skeleton, file, up_axis=loaded.up)
+        save_skeleton(loaded.skeleton, file, up_axis=loaded.up, metadata=loaded.metadata)
         sha256 = hash_file(file)
         name = f"figures/{sha256[:16]}.npz"
         storage.publish(file, name)

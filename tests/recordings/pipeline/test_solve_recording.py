@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from exactik.lab.synthetic import simulate_performance, simulate_recording
 from exactik.recordings.pipeline import (
     SolvedRecording,
     prepare_skeleton,
+    read_skeleton,
     resolve_weights,
     solve_recording,
 )
@@ -84,6 +86,28 @@ def test_a_subject_prepared_once_is_reused(walk: ik.Markers):
     (again,) = solve_recording(renamed, ik.human(), prepared={"": first.prepared})
     np.testing.assert_array_equal(again.track.motion.q, first.track.motion.q)
     assert again.track.context is not None and again.track.context.parameters == 0
+
+
+def test_a_figure_from_a_file_has_the_error_bars_of_its_fit(walk: ik.Markers, tmp_path: Path):
+    fit = ik.calibrate(ik.human(), walk, frames=20)
+    file = tmp_path / "subject.npz"
+    ik.save_skeleton(fit.skeleton, file, up_axis="z", metadata=fit.to_metadata())
+    (read,) = solve_recording(walk, read_skeleton(str(file)), fit=False)
+    (bare,) = solve_recording(walk, fit.skeleton, fit=False)
+    np.testing.assert_array_equal(read.track.motion.q, bare.track.motion.q)
+    np.testing.assert_array_equal(bare.track.sd, bare.track.noise_sd)
+    expected = replace(bare.track, figure_errors=fit.figure_errors).sd
+    np.testing.assert_allclose(read.track.sd, expected, rtol=2e-3)
+    assert np.median(read.track.sd / bare.track.sd) > 3.0
+
+
+@pytest.mark.parametrize(
+    "kept", [{}, {"q": [[0.0]], "covariance": [[1.0]]}, {"q": "x"}, [], {"covariance": [[]]}]
+)
+def test_other_metadata_are_no_error_bars(kept: object, tmp_path: Path):
+    file = tmp_path / "subject.npz"
+    ik.save_skeleton(ik.human(), file, metadata={"figure_errors": kept})
+    assert read_skeleton(str(file)).figure_errors is None
 
 
 def test_unknown_names_are_refused_in_one_sentence(walk: ik.Markers):

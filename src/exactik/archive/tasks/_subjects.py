@@ -62,11 +62,11 @@ class SubjectTask:
             limits=options.limits,
             lock=options.lock,
         )
-        facts = fit.to_dict()
-        del facts["seconds"]  # that it took: files are the same to the bit
+        metadata = fit.to_metadata()
+        del metadata["calibration"]["seconds"]  # that it took: files are the same to the bit
         with storage.stage() as folder:
             file = folder / f"{place.rpartition('/')[2]}.npz"
-            save_skeleton(fit.skeleton, file, up_axis=figure.up, metadata={"calibration": facts})
+            save_skeleton(fit.skeleton, file, up_axis=figure.up, metadata=metadata)
             made = Figure(file=f"{place}.npz", sha256=hash_file(file))
             result = TaskResult(
                 state="done",

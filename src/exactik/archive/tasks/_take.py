@@ -195,9 +195,8 @@ class TakeTask(FileTask):
             )
         return solve_recording(
             markers,
-            figure.skeleton,
+            figure,
             self.options,
-            skeleton_up=figure.up,
             window=find_window(markers, self.part),
             threads=self.options.threads or 1,  # a worker has one processor
         )

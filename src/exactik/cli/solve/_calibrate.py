@@ -141,8 +141,7 @@ def _save(fit: Calibration, output: Path, skeleton: str, up: str | None) -> None
     if output.suffix.lower() == OSIM.suffix:
         save_calibrated_model(fit, skeleton, output)
     else:
-        metadata = {"calibration": fit.to_dict()}
-        save_skeleton(fit.skeleton, output, up_axis=up, metadata=metadata)
+        save_skeleton(fit.skeleton, output, up_axis=up, metadata=fit.to_metadata())
 
 
 def _check_output(

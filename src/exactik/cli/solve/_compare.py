@@ -108,9 +108,8 @@ def _solve(
     with show_frames("", len(markers)) as report:
         solved = solve_recording(
             markers,
-            figure.skeleton,
+            figure,
             options,
-            skeleton_up=figure.up,
             prepared=known if same_markers else None,
             progress=lambda what, done, total: report(done, total, description=what),
         )[0]

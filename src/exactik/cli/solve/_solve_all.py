@@ -137,9 +137,8 @@ def _solve_recording(
     with show_frames("", len(recording.markers)) as report:
         return solve_recording(
             recording.markers,
-            figure,
+            replace(skeleton, skeleton=figure),
             options,
-            skeleton_up=skeleton.up,
             prepared=prepared,
             progress=lambda what, done, total: report(done, total, description=what),
         )

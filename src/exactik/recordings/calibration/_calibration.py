@@ -208,6 +208,10 @@ class Calibration:
             },
         }
 
+    def to_metadata(self) -> dict[str, Any]:
+        """Return what the skeleton's file keeps beside it: how it was fitted, and how surely."""
+        return {"calibration": self.to_dict(), "figure_errors": self.figure_errors.to_dict()}
+
     @property
     def scale_groups(self) -> tuple[tuple[str, ...], ...]:
         """Bones that share a scale; those in none have nothing that grows with them."""

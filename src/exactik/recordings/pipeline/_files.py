@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from exactik import model as figures
 from exactik._text import join_names
@@ -40,7 +42,7 @@ from exactik.recordings.calibration import CalibrationRecord, HandMapping
 from exactik.recordings.pipeline._options import RecordingOptions
 from exactik.recordings.pipeline._subjects import choose_subjects
 from exactik.recordings.pipeline._up_axis import align_up_axis, find_motion_up, find_upright_person
-from exactik.recordings.tracking import Quality, Track
+from exactik.recordings.tracking import FigureErrors, Quality, Track
 
 BUILT_IN = ("human", "quadruped", "hand", "octopus")  # what stands for our own figures
 
@@ -53,7 +55,20 @@ class LoadedSkeleton:
     name: str  # file, or that of a figure of our own
     up: str | None  # which axis is up at rest, None if nobody knows
     notes: list[str] = field(default_factory=list)  # what is to be said about it, a sentence each
-    record: CalibrationRecord | None = None  # how it was fitted to a subject, if its file says so
+    metadata: Mapping[str, Any] = field(default_factory=dict)  # what its file says beside it
+
+    @cached_property
+    def record(self) -> CalibrationRecord | None:
+        """How it was fitted to a subject, if its file says so."""
+        return CalibrationRecord.from_metadata(self.metadata)
+
+    @cached_property
+    def figure_errors(self) -> FigureErrors | None:
+        """How far it may be wrong where it was fitted, if its file says so."""
+        try:
+            return FigureErrors.from_dict(self.skeleton, self.metadata["figure_errors"])
+        except (KeyError, TypeError, ValueError):
+            return None
 
     @property
     def upright(self) -> Skeleton:
@@ -110,10 +125,8 @@ def read_skeleton(
         unstated = form is not None and form.length_unit is None
         skeleton = load_skeleton(name, "auto" if unit is None and unstated else unit)
         up_axis = _find_skeleton_up(name, skeleton, notes) if up is None else check_up_axis(up)
-    record = None
-    if form is NPZ:
-        record = CalibrationRecord.from_metadata(read_npz_metadata(name))
-    return LoadedSkeleton(skeleton, name, up_axis, [*notes], record)
+    metadata = read_npz_metadata(name) if form is NPZ else {}
+    return LoadedSkeleton(skeleton, name, up_axis, [*notes], metadata)
 
 
 def _say_what_figures_there_are(name: str) -> str:

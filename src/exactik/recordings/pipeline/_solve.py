@@ -14,13 +14,14 @@ from exactik.model.motion import Markers
 from exactik.recordings.calibration import propose_mapping
 from exactik.recordings.diagnosis import RecordingVerdict, UpAxis
 from exactik.recordings.pipeline._context import make_context
+from exactik.recordings.pipeline._files import LoadedSkeleton
 from exactik.recordings.pipeline._handedness import measure_handedness
 from exactik.recordings.pipeline._options import RecordingOptions, resolve_weights
 from exactik.recordings.pipeline._prepare import PreparedSkeleton, prepare_skeleton
 from exactik.recordings.pipeline._subjects import SubjectMarkers, choose_subjects, label_subject
 from exactik.recordings.pipeline._units import correct_unit
 from exactik.recordings.pipeline._up_axis import AlignedRecording, align_up_axis, find_upright
-from exactik.recordings.tracking import PlainTrackOptions, Track, match_markers, track
+from exactik.recordings.tracking import FigureErrors, PlainTrackOptions, Track, match_markers, track
 
 Progress = Callable[[str, int, int], object]
 
@@ -50,12 +51,13 @@ class _Request:
     window: tuple[float, float] | None
     progress: Progress | None
     options: RecordingOptions
+    figure_errors: FigureErrors | None  # how far the skeleton may be wrong, if it was fitted
 
 
 @keep_blas_on_one_thread()
 def solve_recording(
     markers: Markers,
-    skeleton: Skeleton,
+    skeleton: Skeleton | LoadedSkeleton,
     options: RecordingOptions | None = None,
     *,
     skeleton_up: str | None = "z",
@@ -70,7 +72,8 @@ def solve_recording(
 
     Args:
         markers: the recording, in axes and under names of the file.
-        skeleton: the figure, with markers; or without, and a mapping says the bone of each.
+        skeleton: the figure, with markers; or without, and a mapping says the bone of each. As it
+            was read, it brings its up axis, and how far it may be wrong if it was fitted.
         options: what is asked; those of reading and writing have no part here.
         skeleton_up: which axis is up for it; None if nobody knows.
         up_origin: who says `markers.up_axis`, see `RecordingOptions.up_origin`; by the options if
@@ -88,8 +91,13 @@ def solve_recording(
     """
     require_options("solve_recording", changes, list_options(RecordingOptions))
     options = replace(options or RecordingOptions(), **changes)
+    figure_errors = None
+    if isinstance(skeleton, LoadedSkeleton):
+        skeleton_up, figure_errors = skeleton.up, skeleton.figure_errors
+        skeleton = skeleton.skeleton
     request = _Request(
         skeleton=skeleton,
+        figure_errors=figure_errors,
         skeleton_up=skeleton_up,
         up_origin=up_origin or options.up_origin,
         window=window,
@@ -148,7 +156,9 @@ def _solve_subject(
         is_fitted_here=known is None,
     )
     motion = replace(solved.motion, up_axis=request.skeleton_up or markers.up_axis)
-    errors = None if prepared.calibration is None else prepared.calibration.figure_errors
+    fit, errors = prepared.calibration, request.figure_errors
+    if fit is not None:
+        errors = fit.figure_errors
     notes = [*_describe_subjects(subject), *subject.notes, *sized.notes, *aligned.notes]
     return SolvedRecording(
         subject=subject.name,

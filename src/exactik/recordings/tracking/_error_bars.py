@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,6 +165,30 @@ class FigureErrors(NamedTuple):
     skeleton: Skeleton  # the figure
     q: Array  # the poses, (F, nq)
     covariance: Array  # of the dofs of each, (F, nv, nv) [rad² or m²]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return poses and lower triangles of the covariances, to four digits, for JSON."""
+        rows = np.tril_indices(self.skeleton.nv)
+        tables = {"q": self.q, "covariance": self.covariance[:, *rows]}
+        return {
+            name: [[float(f"{x:.4g}") for x in row] for row in table.tolist()]
+            for name, table in tables.items()
+        }
+
+    @classmethod
+    def from_dict(cls, skeleton: Skeleton, facts: Mapping[str, Any]) -> FigureErrors:
+        """Return what `to_dict` wrote of this figure.
+
+        Raises:
+            KeyError, TypeError, ValueError: it is something else.
+        """
+        q, rows = np.array(facts["q"], dtype=float), np.tril_indices(skeleton.nv)
+        covariance = np.zeros((len(q), skeleton.nv, skeleton.nv))
+        covariance[:, *rows] = np.array(facts["covariance"], dtype=float)
+        covariance[:, *rows[::-1]] = covariance[:, *rows]
+        if q.shape != (len(q), skeleton.nq) or not np.isfinite([q.sum(), covariance.sum()]).all():
+            raise ValueError("these are no errors of this figure")
+        return cls(skeleton, q, covariance)
 
     def compute_dof_variances(self, q: Array) -> Array:
         """Return the variance of each dof at poses (T, nq), (T, nv) [rad² or m²]."""

@@ -7,6 +7,7 @@ from html import escape
 
 import numpy as np
 
+from exactik._text import count_noun
 from exactik.recordings.angles import ANGLE_ENDS, CurveDifference, GaitCurve, GaitParameter
 from exactik.studio.plots.drawing import Band
 from exactik.studio.report._charts import title_of
@@ -41,7 +42,7 @@ def render_comparison(comparison: GaitComparison, command: str = "") -> str:
     """Return the page as text."""
     names = comparison.names
     counts = [
-        f"{name}: {len(cycles.of(side)) if side else len(cycles)} strides"
+        f"{name}: {count_noun(len(cycles.of(side)) if side else len(cycles), 'stride')}"
         for name, cycles, side in zip(
             names,
             comparison.cycles,

@@ -78,8 +78,7 @@ class SolveJob:
         self._report("preparing", 0, 1)
         solved = solve_recording(
             self._recording.markers,
-            figure.skeleton,
-            skeleton_up=figure.up,
+            figure,
             up_origin=self._recording.up_origin,
             fit=self._fit,
             subject=self._subject,
