@@ -249,7 +249,7 @@ def main() -> int:
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=None)
-    parser.add_argument("--copies", type=int, default=232)
+    parser.add_argument("--copies", type=int, default=290)
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--again", type=Path)
     arguments = parser.parse_args()

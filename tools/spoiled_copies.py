@@ -21,6 +21,11 @@ TRIAL_DISTANCE = 0.15
 """[m] from where a person stood in another trial: nobody steps on the same spot twice. Without it a
 leg of someone who stands still would be the leg of the same trial."""
 
+DELAYS = (0.1, 0.3)  # [s] by which the markers of a limb come late
+MIN_DELAYED_WAY = 0.02  # [m] rms that its markers go in that time: else nothing is spoiled
+LIMBS = (("thigh", "shin", "foot", "toes"), ("upper_arm", "forearm", "wrist", "hand", "fingers"))
+PERMUTED_NAMES = 5
+
 STRAY_DISTANCE = 0.1  # [m] of a marker from its place: as far as the next one, or a reflection
 STRAY_SECONDS = 0.4  # [s] for which it strays: a sixth of a copy
 
@@ -89,7 +94,7 @@ def take_leg_from_elsewhere(
 ) -> Markers | None:
     """One leg's markers are those of another trial: the same motion, later and beside it."""
     side = "l" if rng.random() < 0.5 else "r"
-    leg = _leg_names(context, side)
+    leg = _limb_names(context, side, LIMBS[0])
     if len(leg) < 3 or len(markers) < 40:
         return None
     positions = np.array(markers.positions)
@@ -118,9 +123,36 @@ def let_marker_stray(
     return replace(markers, positions=positions)
 
 
-def _leg_names(context: RecordingContext, side: str) -> list[str]:
-    """Return the recorded names of the markers of a leg that are in use."""
-    bones = {f"{side}_thigh", f"{side}_shin", f"{side}_foot", f"{side}_toes"}
+def permute_some_labels(
+    markers: Markers, context: RecordingContext, rng: np.random.Generator
+) -> Markers | None:
+    """Five names in use go round."""
+    chosen = rng.permutation(_used_names(context))[:PERMUTED_NAMES].tolist()
+    return _move_names(markers, chosen, rng) if len(chosen) == PERMUTED_NAMES else None
+
+
+def delay_limb(
+    markers: Markers, context: RecordingContext, rng: np.random.Generator
+) -> Markers | None:
+    """The markers of a leg or an arm come late."""
+    names = _limb_names(context, str(rng.choice(["l", "r"])), LIMBS[int(rng.integers(2))])
+    delay = max(round(float(rng.uniform(*DELAYS)) * markers.rate), 1)
+    if len(names) < 3 or len(markers) <= delay:
+        return None
+    positions = np.array(markers.positions)
+    columns = [markers.names.index(name) for name in names]
+    late = np.maximum(np.arange(len(markers)) - delay, 0)
+    moved = positions[late][:, columns]
+    way = np.linalg.norm(moved - positions[:, columns], axis=2)
+    if not np.nanmean(way**2) > MIN_DELAYED_WAY**2:
+        return None
+    positions[:, columns] = moved
+    return replace(markers, positions=positions)
+
+
+def _limb_names(context: RecordingContext, side: str, parts: tuple[str, ...]) -> list[str]:
+    """Return the recorded names of the markers of a limb that are in use."""
+    bones = {f"{side}_{part}" for part in parts}
     return [use.name for use in context.uses if use.bone in bones]
 
 
@@ -149,6 +181,8 @@ FAULTS: dict[str, Fault] = {
     "left and right exchanged": exchange_sides,
     "one leg from elsewhere": take_leg_from_elsewhere,
     "a marker strays for 0.4 s": let_marker_stray,
+    "a limb comes late": delay_limb,
+    "five names permuted": permute_some_labels,
 }
 
 MIRRORING_FAULTS = ("axes swapped", "left and right exchanged")

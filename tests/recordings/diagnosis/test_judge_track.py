@@ -71,7 +71,7 @@ def test_findings_say_what_a_verdict_rests_on(solved: ik.Track):
     """Every kind that can be measured here, with its value and threshold, the good ones too."""
     kinds = {found.kind for found in solved.findings}
     needs_context = {"size", "handedness", "labels", "up-axis", "marker-set", "calibration"}
-    needs_fit = {"proportions", "marker-symmetry"}
+    needs_fit = {"proportions", "marker-symmetry", "places"}
     needs_cause = {"backwards", "left-out", "closure-gap"}
     assert set(THRESHOLDS) - kinds <= needs_context | needs_fit | needs_cause
     for found in solved.findings:
@@ -179,6 +179,7 @@ CASES: list[tuple[str, float, float, float | None]] = [
     ("matches", 0.1, 0.3, 0.8),
     ("proportions", 4.0, 9.0, 30.0),
     ("marker-symmetry", 2.26, 3.12, None),
+    ("places", 1.9, 2.4, None),
     ("left-out", 0.05, 0.2, 0.7),
     ("closure-gap", 0.002 / ADULT, 0.004 / ADULT, None),
     ("calibration", 0.0, 1.0, None),

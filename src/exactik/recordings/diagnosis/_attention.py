@@ -23,6 +23,7 @@ WEIGHT_PER_FRAME = {
     "marker-jump": 3.0,
     "frozen-marker": 2.0,
     "limb-error": 2.0,
+    "delayed-limb": 2.0,
     "limb-symmetry": 2.0,
     "marker-error": 2.0,
     "gap": 2.0,

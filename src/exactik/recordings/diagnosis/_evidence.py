@@ -11,6 +11,7 @@ import numpy as np
 from exactik.model.motion import choose_even_frames
 from exactik.recordings.diagnosis._attention import find_stretches
 from exactik.recordings.diagnosis._context import MarkerUse, RecordingContext, UpAxis
+from exactik.recordings.diagnosis._far_markers import count_moment_frames, find_marker_jumps
 from exactik.recordings.diagnosis._figure import measure_stature
 from exactik.recordings.diagnosis._finding import Finding
 from exactik.recordings.diagnosis._influence import MarkerInfluence, measure_influence
@@ -19,6 +20,7 @@ from exactik.recordings.diagnosis._swaps import examine_swaps
 from exactik.recordings.diagnosis._thresholds import THRESHOLDS
 from exactik.recordings.tracking import (
     ASSUMED_NOISE,
+    NEIGHBOUR_RATIO,
     compute_lost_share,
     compute_marker_information,
     compute_standard_deviations,
@@ -176,6 +178,22 @@ class Evidence:
     def swaps(self) -> list[Finding]:
         """Markers that may have exchanged their names, in order of time."""
         return examine_swaps(self.track)
+
+    @cached_property
+    def marker_jumps(self) -> list[Finding]:
+        """Markers that are elsewhere after a jump that no exchange of names explains."""
+        track = self.track
+        likely = [swap for swap in self.swaps if swap.details["verdict"] == "likely"]
+        positions, rate = track.solved_positions[self.frames], track.markers.rate
+        moment, found = count_moment_frames(rate), []
+        for jump in find_marker_jumps(
+            positions, self.ignored, track.names, rate, NEIGHBOUR_RATIO, self.stature, self.span[0]
+        ):
+            name = track.recorded_names[jump.names[0]]
+            ends = [end for s in likely if name in s.names for end in (s.first, s.last + 1)]
+            if all(abs(jump.details["frame"] - end) > moment for end in ends):
+                found.append(jump)
+        return found
 
     @cached_property
     def on_subject(self) -> list[MarkerUse]:

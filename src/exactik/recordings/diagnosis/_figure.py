@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from exactik.anatomy import find_partners, find_symmetry, list_mirrored_names
+from exactik.anatomy import find_limbs, find_partners, find_symmetry, list_mirrored_names
 from exactik.anatomy.marker_sets import list_landmarks, strip_prefix
 from exactik.model import Skeleton, human
 from exactik.recordings.calibration import compare_with_anthropometry, has_landmarks
+from exactik.recordings.calibration.mapping import find_landmark_point
 from exactik.recordings.diagnosis._context import MarkerUse
 from exactik.typing import Array
 
@@ -43,6 +44,7 @@ MIN_PLACE_SD = 0.02
 """[m, of a figure of 1.75 m] to which a bony landmark is found alike on both sides, at best: hands
 differ by 1 to 2 cm, and the bone's frame turns by some degrees. Landmarks of the pelvis have a
 smaller sd, for the sake of the hips."""
+MIN_PLACES = 3  # markers of a limb, by which it is judged how far they are from their landmarks
 MIRROR = np.array([1.0, -1.0, 1.0])
 """From a place on a left bone to that on the right one: the frames of `human` have y to the left on
 both sides."""
@@ -187,17 +189,8 @@ def find_place_differences(
         uses: what each marker is.
         seen: markers of the skeleton that the recording has.
     """
-    if not has_landmarks(skeleton):
-        return ()
-    landmarks = list_landmarks()
-    markers = {
-        use.landmark: use.marker
-        for use in uses
-        if use.marker in seen
-        and use.landmark in landmarks
-        and not landmarks[use.landmark].is_cluster
-        and landmarks[use.landmark].bone == use.bone
-    }
+    landmarks, markers = list_landmarks(), _find_landmarks(skeleton, uses, seen)
+    markers = {name: one for name, one in markers.items() if not landmarks[name].is_cluster}
     size = measure_stature(skeleton) / measure_stature(human())
     found = []
     for landmark, left in markers.items():
@@ -209,3 +202,36 @@ def find_place_differences(
         sd = size * max(landmarks[landmark].sd, MIN_PLACE_SD)
         found.append(PlaceDifference(left, right, distance, distance / sd))
     return tuple(sorted(found, key=lambda difference: -difference.z))
+
+
+def measure_places(
+    skeleton: Skeleton, uses: Sequence[MarkerUse], seen: Collection[str]
+) -> dict[str, float]:
+    """Return how far the markers of each limb were put from their landmarks, rms in their sds.
+
+    Limb → that; see `find_place_differences`.
+    """
+    landmarks, size = list_landmarks(), measure_stature(skeleton) / measure_stature(human())
+    squares: dict[str, list[float]] = {}
+    limbs = {bone: bones[0] for bones in find_limbs(skeleton) for bone in bones}
+    for name, marker in _find_landmarks(skeleton, uses, seen).items():
+        landmark = landmarks[name]
+        away = np.subtract(skeleton.marker(marker)[1], find_landmark_point(skeleton, landmark))
+        z = float(np.linalg.norm(away)) / (size * landmark.sd)
+        squares.setdefault(limbs[landmark.bone], []).append(z**2)
+    return {limb: float(np.sqrt(np.mean(z))) for limb, z in squares.items() if len(z) >= MIN_PLACES}
+
+
+def _find_landmarks(
+    skeleton: Skeleton, uses: Sequence[MarkerUse], seen: Collection[str]
+) -> dict[str, str]:
+    """Return landmark → marker of the skeleton, of those that are on the bones of theirs."""
+    landmarks = list_landmarks() if has_landmarks(skeleton) else {}
+    return {
+        use.landmark: use.marker
+        for use in uses
+        if use.marker is not None
+        and use.marker in seen
+        and use.landmark in landmarks
+        and landmarks[use.landmark].bone == use.bone
+    }

@@ -171,7 +171,7 @@ def find_concerned(evidence: Evidence, found: Finding) -> BoolArray | None:
     if found.severity != "look":
         return None
     match found.kind:
-        case "limb-error" | "limb-symmetry":
+        case "limb-error" | "limb-symmetry" | "delayed-limb":
             limb = next(limb for limb in evidence.limbs if limb.name == found.names[0])
             return np.isin(bones, limb.bones) & evidence.has_markers
         case "jump":

@@ -86,6 +86,8 @@ THRESHOLDS: dict[str, Threshold] = {
     "proportions": Threshold(care=7.5, reject=15.0, unit="sd", remedy=MATCH),
     # Rms between left and right places of landmarks: 5 cm of bony ones, seldom 4 cm.
     "marker-symmetry": Threshold(care=2.4, unit="sd", remedy=MATCH),
+    # Rms of a limb in a static trial: three have at most 2.0, legs from elsewhere 2.2 or more.
+    "places": Threshold(care=2.1, unit="sd", remedy=MATCH),
     # Of a marker's samples: one in ten thrown away is more than a camera's mistakes.
     "left-out": Threshold(care=0.1, reject=0.6, unit="share", remedy=MATCH),
     # 3 mm of an adult on average between points that the model's file holds together.

@@ -93,6 +93,7 @@ class _Naming:
         self._words: dict[str, dict[str, str]] = {
             "bones-solved": words.bones,
             "closure-gap": words.bones,
+            "delayed-limb": words.limbs,
             "doubt": words.joints,
             "gap": words.joints,
             "jump": words.joints,
@@ -100,6 +101,7 @@ class _Naming:
             "limb-symmetry": words.limbs,
             "limits": words.dofs,
             "open-dofs": words.dofs,
+            "places": words.limbs,
         }
 
     def apply(self, found: Finding) -> Finding:

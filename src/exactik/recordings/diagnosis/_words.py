@@ -52,7 +52,11 @@ SENTENCES = {
     "marker-symmetry": (
         "{pairs!n} sit at places that are not mirror images, by up to {distance!m}"
     ),
-    "left-out": "{samples} were left out as far off, {value!p} of {names[0]}'s at most",
+    "places": (
+        "the markers of {names!n} are {value:.1f} standard deviations from their landmarks, "
+        "and one pose tells no more"
+    ),
+    "left-out": "{samples} were left out or are elsewhere, {value!p} of {names[0]}'s at most",
     "closure-gap": (
         "{names!n}, which the model's file joins, come apart by {mean!m} on average, "
         "up to {largest!m}"
@@ -108,6 +112,14 @@ STRETCHES = {
         cause="the markers of {names!c} are off by {value!m} on average, {mirrored} by {other!m}",
         title="sides differ",
         label="sides differ",
+    ),
+    "delayed-limb": StretchWords(
+        cause=(
+            "the markers of {names!c} are {seconds:g} s {when}: shifted, the squared errors of all "
+            "markers fall to {ratio!p}"
+        ),
+        title="limb out of time",
+        label="out of time",
     ),
     "swap": StretchWords(
         cause="{swap}",

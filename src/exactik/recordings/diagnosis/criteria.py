@@ -12,19 +12,16 @@ import numpy as np
 from exactik._text import count_noun
 from exactik.recordings.calibration import compare_with_anthropometry
 from exactik.recordings.diagnosis._evidence import Evidence
-from exactik.recordings.diagnosis._far_markers import (
-    count_moment_frames,
-    find_far_stretches,
-    find_marker_jumps,
-)
+from exactik.recordings.diagnosis._far_markers import find_far_stretches
 from exactik.recordings.diagnosis._figure import (
     find_place_differences,
     find_unpaired_markers,
     measure_heading,
+    measure_places,
 )
 from exactik.recordings.diagnosis._finding import Finding, measure
+from exactik.recordings.diagnosis._limbs import find_delays
 from exactik.recordings.diagnosis._thresholds import THRESHOLDS
-from exactik.recordings.tracking import NEIGHBOUR_RATIO
 
 SURE_CONFIDENCE = 0.5  # of a match, below which it is a doubt
 GEOMETRY = "geometry"  # code of a match by place and movement
@@ -88,25 +85,29 @@ def _doubt(
 
 def measure_moments(evidence: Evidence) -> Iterator[Finding]:
     """No marker is far off for a while, and none is suddenly elsewhere."""
-    track, first, ignored = evidence.track, evidence.span[0], evidence.ignored
-    errors = np.where(ignored, np.nan, evidence.errors)
-    rate, stature = track.markers.rate, evidence.stature
-    yield from find_far_stretches(errors, track.names, rate, track.sigma, first)
-    positions = track.solved_positions[evidence.frames]
-    jumps = find_marker_jumps(
-        positions, ignored, track.names, rate, NEIGHBOUR_RATIO, stature, first
-    )
-    moment = count_moment_frames(rate)
-    for jump in jumps:
-        ends = [
-            end
-            for swap in evidence.swaps
-            if swap.details["verdict"] == "likely"
-            and track.recorded_names[jump.names[0]] in swap.names
-            for end in (swap.first, swap.last + 1)
-        ]
-        if all(abs(jump.details["frame"] - end) > moment for end in ends):
-            yield jump  # no exchange of names explains it
+    track, first = evidence.track, evidence.span[0]
+    errors = np.where(evidence.ignored, np.nan, evidence.errors)
+    yield from find_far_stretches(errors, track.names, track.markers.rate, track.sigma, first)
+    yield from evidence.marker_jumps
+
+
+def measure_delays(evidence: Evidence) -> Iterator[Finding]:
+    """All markers are of the same time, and of the same recording."""
+    for delay in find_delays(evidence.track, evidence.frames):
+        yield Finding(
+            kind="delayed-limb",
+            severity="look",
+            value=delay.seconds,
+            unit="s",
+            frames=evidence.span,
+            names=(delay.name,),
+            details={
+                "bones": delay.bones,
+                "ratio": delay.ratio,
+                "seconds": abs(delay.seconds),
+                "when": "late" if delay.seconds > 0.0 else "early",
+            },
+        )
 
 
 def measure_handedness(evidence: Evidence) -> Iterator[Finding]:
@@ -202,6 +203,10 @@ def measure_fit(evidence: Evidence) -> Iterator[Finding]:
     for worst in sorted(known, key=lambda segment: -abs(segment.z))[:1]:
         ratio = worst.share / worst.expected
         yield measure("proportions", abs(worst.z), (worst.name,), ratio=ratio)
+    if evidence.is_still:  # a figure fits one pose wherever the markers are
+        places = measure_places(skeleton, context.uses, evidence.names)
+        for limb in sorted(places, key=lambda limb: -places[limb])[:1]:
+            yield measure("places", places[limb], (limb,))
     pairs = find_place_differences(skeleton, context.uses, evidence.names)
     if len(pairs) > 0:
         rms = math.sqrt(sum(pair.z**2 for pair in pairs) / len(pairs))
@@ -216,11 +221,16 @@ def measure_fit(evidence: Evidence) -> Iterator[Finding]:
 
 
 def measure_left_out(evidence: Evidence) -> Iterator[Finding]:
-    """Few samples of any marker were left out as gross outliers."""
-    track = evidence.track
-    left = track.left_out[evidence.frames].sum(axis=0)
+    """Few samples of any marker were left out as gross outliers, or are elsewhere after a jump."""
+    track, begin = evidence.track, evidence.span[0]
+    is_away = np.array(track.left_out[evidence.frames])
+    is_there = evidence.seen | is_away
+    for jump in evidence.marker_jumps:
+        rows = slice(jump.first - begin, jump.last + 1 - begin)
+        is_away[rows, track.names.index(jump.names[0])] = True
+    left = (is_away & is_there).sum(axis=0)
     if left.any():
-        shares = left / np.maximum(left + evidence.seen.sum(axis=0), 1)
+        shares = left / np.maximum(is_there.sum(axis=0), 1)
         order = [m for m in np.argsort(-shares, kind="stable") if left[m] > 0]
         names = tuple(track.names[m] for m in order)
         samples = count_noun(int(left.sum()), "sample")
@@ -273,6 +283,7 @@ CRITERIA: tuple[Criterion, ...] = (
     measure_size,
     measure_errors,
     measure_moments,
+    measure_delays,
     measure_handedness,
     measure_redundancy,
     measure_use,
