@@ -19,6 +19,7 @@ from benchmarks import (
     posing,
     robots,
     servo,
+    tied,
     tracking,
 )
 from benchmarks.support.report import Report, describe_machine
@@ -29,6 +30,7 @@ SECTIONS = {
     "opensim": opensim.run,
     "pairs": pairs.run,
     "servo": servo.run,
+    "tied": tied.run,
     "calls": calls.run,
     "noisy-markers": noisy_markers.run,
     "tracking": tracking.run,

@@ -237,3 +237,15 @@ def test_misuse_is_answered() -> None:
         ik.Servo(problem, DT, max_speed={"elbow": 1.0})
     with pytest.raises(UsageError, match="needs a Problem"):
         ik.Servo(make_arm(), DT)  # type: ignore[arg-type]
+
+
+def test_bounds_that_hold_do_not_slow_a_step() -> None:
+    """What a step costs goes by the goals that pull, not by the firm ones that keep off."""
+    arm, ends = make_arm(), []
+    for weight in (0.0, 1e4):
+        off = ik.DistanceGoal("hand", "base", at_least=0.01, weight=weight)
+        wall = ik.DistanceGoal("hand", None, at_most=9.0, weight=weight)
+        goals = [*make_problem(arm).goals, off, wall]
+        servo = ik.Servo(ik.Problem(arm, goals), DT, max_speed=SPEED)
+        ends.append([servo.step() for _ in range(60)])
+    np.testing.assert_allclose(ends[1], ends[0], rtol=0.0, atol=1e-12)

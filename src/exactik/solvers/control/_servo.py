@@ -13,6 +13,7 @@ from exactik.errors import UsageError
 from exactik.kernels.calculus.workspace import Goals
 from exactik.kernels.descent.results import RESULT_COST, RESULT_REACHED, RESULT_SIZE
 from exactik.kernels.descent.speed_limits import SpeedLimits, bound_step, end_step
+from exactik.kernels.goals.terms import BOX, DISTANCE, LEVEL, SEGMENTS
 from exactik.problem import Problem, compute_dof_bounds
 from exactik.solvers._certificate import measure_levers
 from exactik.solvers._compiled_solve import CompiledSolve, can_solve_compiled
@@ -20,9 +21,13 @@ from exactik.solvers._goal_errors import compute_goal_errors
 from exactik.solvers._method import CompiledMethod, Method
 from exactik.solvers._registry import resolve_method
 from exactik.solvers.loops import ClosingSteps, make_exact
+from exactik.solvers.methods import Auto
 from exactik.solvers.starts import require_start
 from exactik.typing import Array, BoolArray
 
+STEP_METHOD = Auto(initial_damping=1e-3, tolerance=1e-7)
+"""Of steps, which end near where they start: with the damping and tolerance of `Auto` itself they
+take 1.2 to 1.5 times as long, and no column of benchmarks/servo.py changes."""
 DAMPING = 1e-4  # ten times more or less changes no column of benchmarks/servo.py by 3 %
 RECENTRING_TIME = 1.0  # s: while goals are missed, a step costs least that leads this way
 AT_BOUND = 1e-9  # share of its largest step within which a dof moves as fast as it may
@@ -74,15 +79,17 @@ class Servo:
             max_acceleration: likewise [rad/s² or m/s²]; not bounded if None. Joints with a
                 quaternion cannot have one.
             damping: what a step costs, ½ damping·weight·lever² a squared radian, with the largest
-                weight of a goal and the longest lever [m] on it. It keeps a step from going far for
-                next to nothing; where the figure comes to rest it costs nothing.
-            solver: a compiled method; its `max_iterations` bounds the time of a step.
+                weight of a goal, but for bounds, and the longest lever [m] on one. It keeps a step
+                from going far for next to nothing; where the figure comes to rest it costs nothing.
+            solver: a compiled method; its `max_iterations` bounds the time of a step. "auto" is
+                damped less at first than that of `solve`, and ends at 1e-7.
         """
         if not isinstance(problem, Problem):
             raise UsageError(f"a Servo needs a Problem, not {type(problem).__name__}")
         if not is_number(dt) or not 0.0 < dt < np.inf:
             raise UsageError(f"dt is {dt!r}; expected the duration of a step in seconds")
-        skeleton, method, solved = problem.skeleton, resolve_method(solver), problem
+        skeleton, solved = problem.skeleton, problem
+        method = STEP_METHOD if solver == "auto" else resolve_method(solver)
         self._closing = None
         if len(skeleton.loops) > 0:
             self._closing, method = ClosingSteps(problem), make_exact(method)
@@ -107,8 +114,8 @@ class Servo:
         self._box = box._replace(lower=box.lower.copy(), upper=box.upper.copy())
         if not is_number(damping) or not 0.0 <= damping < np.inf:
             raise UsageError(f"damping is {damping!r}; expected a number ≥ 0")
-        lever, weight = measure_levers(problem)
-        self._step_cost = damping * weight * np.where(skeleton.turns, lever**2, 1.0)
+        lever, pull = measure_levers(problem)[0], _find_pull(problem)
+        self._step_cost = damping * pull * np.where(skeleton.turns, lever**2, 1.0)
         self._step_cost *= box.inverse_square_strength
         self._recentring = min(self.dt / RECENTRING_TIME, 1.0)
         self._middle = _find_middle(problem)
@@ -252,6 +259,16 @@ def _add_rest(goals: Goals, weight: Array) -> tuple[Array, Goals]:
         rest_row=np.append(rest.rest_row, np.uint32(0)),
     )
     return poses, goals._replace(coordinates=rest)
+
+
+def _find_pull(problem: Problem) -> float:
+    """Return the largest weight of a goal that is not a bound: these are firm, and seldom pull."""
+    terms = problem.packed.arrays.terms
+    one_sided = (terms.kind == DISTANCE) & (terms.axis[:, 1] != 0.0)
+    bounds = np.isin(terms.kind, (LEVEL, SEGMENTS, BOX)) | one_sided
+    if bounds.all():
+        return measure_levers(problem)[1]
+    return float(np.abs(terms.weight[~bounds]).max())
 
 
 def _find_middle(problem: Problem) -> Array:
