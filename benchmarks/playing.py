@@ -19,7 +19,7 @@ from exactik.lab.synthetic import simulate_performance, simulate_recording
 from exactik.model.motion import Markers, Motion
 from exactik.recordings.tracking import Track, track
 from exactik.studio.viewer import MotionViewer, PlaybackData, export_playback
-from exactik.studio.viewer.page.client import read_page
+from exactik.studio.viewer.page.server import read_page
 from exactik.studio.viewer.recording import ALL
 from tests.support.visuals import make_skinned_arm
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import exactik as ik
 from exactik.io import Notes
-from exactik.io.tables import read_mot
+from exactik.io.tables import load_coordinate_table
 from exactik.model.motion import Series
 from tests.support.models import EVERY_JOINT, chain_of, configuration, gantry, planar_arm
 
@@ -113,7 +113,7 @@ def test_tables_that_cannot_be_used(shared_data: Path, name: str, words: str):
 )
 def test_motions_of_opensim(shared_data: Path, name: str, shape: tuple[int, int], degrees: bool):
     path = str(shared_data / "data" / name)
-    table = read_mot(path, Notes(path))
+    table = load_coordinate_table(path, Notes(path))
     assert table.values.shape == shape and table.in_degrees is degrees
     assert np.isfinite(table.values).all() and len(table.names) == shape[1]
 

@@ -14,9 +14,16 @@ from typing import Any
 
 from exactik._options import option
 from exactik._text import count_noun
-from exactik.cli._app import LINE_WIDTH, command_line, complain, format_entry, print_json, say
+from exactik.cli._app import (
+    LINE_WIDTH,
+    Stopwatch,
+    command_line,
+    complain,
+    format_entry,
+    print_json,
+    say,
+)
 from exactik.cli._options import to_flag
-from exactik.cli._stopwatch import Stopwatch
 from exactik.errors import ExactikError, FileError, UsageError
 from exactik.io import files_to_write, readable_suffixes, suffix_of, with_suffix, writable_suffixes
 from exactik.io.formats import BVH, CSV, MOT, NPZ

@@ -3,18 +3,10 @@
 from exactik.errors import Note
 from exactik.io._files import open_atomic, read_text
 from exactik.io._load import (
-    load_coordinate_table,
-    load_generic_model,
-    load_ik_setup,
-    load_imu_setup,
     load_joint_names,
     load_markers,
     load_motion,
-    load_opensim_model,
-    load_orientations,
-    load_scale_setup,
     load_skeleton,
-    load_timed_markers,
     save_markers,
     save_motion,
     save_skeleton,
@@ -57,7 +49,15 @@ from exactik.io.inspection import (
     inspect_markers,
     measure_space,
 )
+from exactik.io.opensim import (
+    load_ik_setup,
+    load_imu_setup,
+    load_opensim_model,
+    load_orientations,
+)
+from exactik.io.opensim.scaling import GenericModel, load_scale_setup
 from exactik.io.robots import JointPlace, find_robot, list_robots
+from exactik.io.tables import load_coordinate_table, load_timed_markers
 
 __all__ = [
     "FORMATS",
@@ -70,6 +70,7 @@ __all__ = [
     "Element",
     "Facts",
     "Format",
+    "GenericModel",
     "JointPlace",
     "MarkerFacts",
     "Note",
@@ -90,7 +91,6 @@ __all__ = [
     "inspect_markers",
     "list_robots",
     "load_coordinate_table",
-    "load_generic_model",
     "load_ik_setup",
     "load_imu_setup",
     "load_joint_names",

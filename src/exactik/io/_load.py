@@ -10,23 +10,11 @@ from exactik._arguments import require_instance
 from exactik.errors import UsageError
 from exactik.io._notes import Notes
 from exactik.io.formats import reader_of, writer_of
-from exactik.io.opensim import (
-    IkSetup,
-    ImuSetup,
-    OpenSimModel,
-    OrientationTable,
-    read_ik_setup,
-    read_imu_setup,
-    read_model,
-    read_orientations,
-)
-from exactik.io.opensim.scaling import GenericModel, ScaleSetup, read_scale_setup
 from exactik.io.robots import JointPlace, read_robot
-from exactik.io.tables import CoordinateTable, read_mot, read_timed_trc
 from exactik.model import Skeleton
 from exactik.model.motion import Markers, Motion
-from exactik.typing import Array
 
+PathLike = str | os.PathLike[str]
 Unit = str | float | None
 
 
@@ -133,58 +121,6 @@ def load_markers(
     return markers if axes is None else markers.turned(axes)
 
 
-def load_opensim_model(path: PathLike) -> OpenSimModel:
-    """Return what an .osim file says about kinematics: bodies with masses, joints, markers, …."""
-    path = os.fspath(path)
-    return read_model(path, Notes(path))
-
-
-def load_ik_setup(path: PathLike) -> IkSetup:
-    """Return what a set-up file of OpenSim's inverse kinematics tool asks for."""
-    path = os.fspath(path)
-    return read_ik_setup(path, Notes(path))
-
-
-def load_imu_setup(path: PathLike) -> ImuSetup:
-    """Return what a set-up file of OpenSim's tool for inertial sensors asks for."""
-    path = os.fspath(path)
-    return read_imu_setup(path, Notes(path))
-
-
-def load_orientations(path: PathLike) -> OrientationTable:
-    """Return the orientations of sensors in a .sto file of quaternions."""
-    path = os.fspath(path)
-    return read_orientations(path, Notes(path))
-
-
-def load_scale_setup(path: PathLike) -> ScaleSetup:
-    """Return what a set-up file of OpenSim's scale tool asks for."""
-    path = os.fspath(path)
-    return read_scale_setup(path, Notes(path))
-
-
-def load_generic_model(path: PathLike, marker_set_path: PathLike | None = None) -> GenericModel:
-    """Return an .osim file that is to be scaled, with the markers of a marker set put on it."""
-    path = os.fspath(path)
-    markers = None if marker_set_path is None else os.fspath(marker_set_path)
-    return GenericModel(path, markers, Notes(path))
-
-
-def load_timed_markers(path: PathLike) -> tuple[Markers, Array]:
-    """Return the markers of a .trc file [m], and the times of its frames as it has them [s], (T,).
-
-    A rate alone does not tell where a recording begins that was cut from a longer one.
-    """
-    path = os.fspath(path)
-    return read_timed_trc(path, Notes(path))
-
-
-def load_coordinate_table(path: PathLike) -> CoordinateTable:
-    """Return the columns of a .mot or .sto file, whatever they are."""
-    path = os.fspath(path)
-    return read_mot(path, Notes(path))
-
-
 def load_joint_names(path: PathLike, floating: bool | None = None) -> dict[str, JointPlace]:
     """Return where the joints of a robot's file are in its skeleton, by their names in the file.
 
@@ -196,9 +132,6 @@ def load_joint_names(path: PathLike, floating: bool | None = None) -> dict[str, 
         floating: as given to `load_skeleton`; it shifts the indices.
     """
     return read_robot(os.fspath(path), None, floating).joints
-
-
-PathLike = str | os.PathLike[str]
 
 
 def save_skeleton(skeleton: Skeleton, path: PathLike, **options: Any) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import exactik as ik
 from exactik import cli
-from exactik.io import load_generic_model, load_opensim_model
+from exactik.io import GenericModel, load_opensim_model
 from exactik.recordings.pipeline import load_marked_skeleton, save_calibrated_model
 from tests.support.opensim_files import ask_judge, make_leg
 
@@ -21,7 +21,7 @@ FACTORS = {"pelvis": 0.95, "thigh": 1.1, "shank": 1.05, "foot": 1.2}
 def folder(tmp_path: Path) -> Path:
     """A folder with a leg, and a motion of one of other sizes."""
     (tmp_path / "leg.osim").write_text(make_leg())
-    larger = load_generic_model(tmp_path / "leg.osim")
+    larger = GenericModel(tmp_path / "leg.osim")
     factors = {body: np.full(3, factor) for body, factor in FACTORS.items()}
     larger.scale(factors, mass=-1.0, keeps_mass_distribution=True)
     larger.save(str(tmp_path / "larger.osim"), "larger")

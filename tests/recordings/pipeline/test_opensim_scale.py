@@ -12,8 +12,8 @@ import pytest
 import exactik as ik
 from exactik.errors import FileError
 from exactik.io import (
+    GenericModel,
     load_coordinate_table,
-    load_generic_model,
     load_opensim_model,
     load_timed_markers,
 )
@@ -73,7 +73,7 @@ def folder(tmp_path: Path) -> Path:
     text = make_leg().replace("</objects></ForceSet>", f"{MUSCLE}</objects></ForceSet>")
     (tmp_path / "leg.osim").write_text(text)
     (tmp_path / "setup.xml").write_text(make_setup())
-    larger = load_generic_model(tmp_path / "leg.osim")
+    larger = GenericModel(tmp_path / "leg.osim")
     factors = {body: np.full(3, factor) for body, factor in FACTORS.items()}
     larger.scale(factors, mass=15.0, keeps_mass_distribution=True)
     larger.save(str(tmp_path / "larger.osim"), "larger")
@@ -152,7 +152,7 @@ def test_documents_before_version_4_are_scaled(tmp_path: Path, version: int) -> 
     for name, text in texts.items():
         path, scaled = tmp_path / f"{name}.osim", tmp_path / f"{name}_scaled.osim"
         path.write_text(text)
-        generic = load_generic_model(path)
+        generic = GenericModel(path)
         generic.scale(STRETCH, mass=15.0, keeps_mass_distribution=False)
         generic.save(str(scaled), "larger")
         model, skeleton = load_opensim_model(scaled), ik.load_skeleton(scaled)

@@ -18,8 +18,7 @@ from exactik.errors import UsageError
 from exactik.model.motion import Markers, Motion
 from exactik.model.visuals import Material, Mesh, Texture, Visual, Visuals, make_box, make_sphere
 from exactik.spatial import matrix_from_wxyz
-from exactik.studio.player.data import encode_scene
-from exactik.studio.player.encoding import encode_normals
+from exactik.studio.player.data import encode_normals, encode_scene
 from exactik.studio.player.page import render_player_frame, render_player_page
 from exactik.studio.player.scene import Ghost, PlayerScene, choose_frames, compose_scene
 from exactik.studio.player.still import render_still

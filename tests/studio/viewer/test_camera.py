@@ -13,17 +13,18 @@ import pytest
 import exactik as ik
 from exactik.model.motion import Motion
 from exactik.studio.viewer import MotionViewer, PlaybackData, PoseViewer
-from exactik.studio.viewer.page.box import MAX_BOX_POINTS, measure_box
 from exactik.studio.viewer.page.camera import (
     AZIMUTH,
     ELEVATION,
     FIELD_OF_VIEW,
     MARGIN,
+    MAX_BOX_POINTS,
     CameraPlace,
     Framing,
     WindowSize,
     fit_camera,
     keep_in_view,
+    measure_box,
 )
 from exactik.typing import Array
 from tests.support.visuals import make_boxed_arm

@@ -22,7 +22,7 @@ from exactik.studio.viewer.posing.panel import (
     find_lock_span,
     read_time,
 )
-from exactik.studio.viewer.posing.panel._onion import ALL, NEIGHBOURS, NONE
+from exactik.studio.viewer.posing.panel._timeline import ALL, NEIGHBOURS, NONE
 from exactik.typing import Array
 
 

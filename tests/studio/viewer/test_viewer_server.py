@@ -277,7 +277,7 @@ def test_sixty_skinned_bones_reach_the_socket_pose_by_pose():
 
 
 def test_a_figure_is_framed_with_its_meshes_and_stands_on_a_floor():
-    from exactik.studio.viewer.page.box import measure_box
+    from exactik.studio.viewer.page.camera import measure_box
     from tests.support.visuals import make_boxed_arm
 
     human = ik.human()

@@ -1,20 +1,18 @@
 """What markers are called and where they are: landmarks, known sets, computed points."""
 
 from exactik.anatomy._names import strip_prefix
-from exactik.anatomy.marker_sets._bare_names import (
-    are_names_empty,
-    find_unnamed,
-    is_unnamed,
-    shorten_names,
-)
 from exactik.anatomy.marker_sets._marker_set import (
     MarkerSet,
     NameReading,
     SetMatch,
+    are_names_empty,
     find_computed_points,
+    find_unnamed,
+    is_unnamed,
     list_marker_sets,
     read_marker_names,
     recognise_marker_set,
+    shorten_names,
 )
 from exactik.anatomy.marker_sets._names import (
     Landmark,

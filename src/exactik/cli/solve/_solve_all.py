@@ -6,9 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from exactik.cli._app import Entries, say, show_frames
+from exactik.cli._app import Entries, Stopwatch, say, show_frames
 from exactik.cli._outputs import OutputPlan, print_solved, run_each, write_tracked
-from exactik.cli._stopwatch import Stopwatch
 from exactik.errors import FileError
 from exactik.io import load_motion
 from exactik.model import Skeleton

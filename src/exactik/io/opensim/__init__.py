@@ -22,9 +22,9 @@ from exactik.io.opensim._ik_setup import (
     OrientationTable,
     is_ik_setup,
     is_imu_setup,
-    read_ik_setup,
-    read_imu_setup,
-    read_orientations,
+    load_ik_setup,
+    load_imu_setup,
+    load_orientations,
 )
-from exactik.io.opensim._model import describe_opensim_model, read_model
+from exactik.io.opensim._model import describe_opensim_model, load_opensim_model
 from exactik.io.opensim._skeleton import build_skeleton, read_opensim_skeleton

@@ -160,9 +160,10 @@ def is_ik_setup(path: str | os.PathLike[str]) -> bool:
     return is_setup(path, *TOOL_TAGS)
 
 
-def read_ik_setup(path: str | os.PathLike[str], notes: Notes) -> IkSetup:
-    """Return what a set-up file asks for; files that it names must exist."""
+def load_ik_setup(path: str | os.PathLike[str]) -> IkSetup:
+    """Return what a set-up file of inverse kinematics asks for; files that it names must exist."""
     path = os.fspath(path)
+    notes = Notes(path)
     tool = read_document(path, notes, *TOOL_TAGS).root
     name = tool.plain_name
     results = _resolve_path(path, tool.text_of("results_directory", default="./"))
@@ -220,9 +221,10 @@ def is_imu_setup(path: str | os.PathLike[str]) -> bool:
     return is_setup(path, TOOL_TAG)
 
 
-def read_imu_setup(path: str | os.PathLike[str], notes: Notes) -> ImuSetup:
-    """Return what a set-up file asks for; files that it names must exist."""
+def load_imu_setup(path: str | os.PathLike[str]) -> ImuSetup:
+    """Return what a set-up file for inertial sensors asks for; files that it names must exist."""
     path = os.fspath(path)
+    notes = Notes(path)
     tool = read_document(path, notes, TOOL_TAG).root
     orientations = require_path(tool, "orientations_file", "the sensors' orientations, a .sto file")
     a, b, c = tool.vector_of("sensor_to_opensim_rotations", (0.0, 0.0, 0.0))
@@ -255,8 +257,10 @@ def read_imu_setup(path: str | os.PathLike[str], notes: Notes) -> ImuSetup:
     )
 
 
-def read_orientations(path: str, notes: Notes) -> OrientationTable:
-    """Return the orientations in a .sto file of quaternions."""
+def load_orientations(path: str | os.PathLike[str]) -> OrientationTable:
+    """Return the orientations of sensors in a .sto file of quaternions."""
+    path = os.fspath(path)
+    notes = Notes(path)
     lines, end = split_storage(path, notes, "a table of orientations")
     names = lines[end + 1].split()
     if len(names) < 2 or names[0].lower() != "time":

@@ -7,10 +7,15 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
+
 from exactik._text import count_noun, join_names
+from exactik.errors import ExactikError
 from exactik.io._notes import Notes
 from exactik.io._xml import Element
 from exactik.io.opensim._description import (
+    GROUND,
+    FramePlace,
     OpenSimBody,
     OpenSimCoupler,
     OpenSimJoint,
@@ -21,15 +26,16 @@ from exactik.io.opensim._description import (
 )
 from exactik.io.opensim._document import (
     FrameTable,
+    body_fixed_xyz,
     objects_of,
     open_set,
     read_document,
     read_socket,
 )
 from exactik.io.opensim._joints import read_joints
-from exactik.io.opensim._loops import LOOP_TAGS, read_loop
 from exactik.model import Loop
 from exactik.model.functions import Scaled
+from exactik.typing import Array
 
 COUPLER = "CoordinateCouplerConstraint"
 # Sets of things that do not change where bones and markers are.
@@ -38,9 +44,10 @@ MESH_TAGS = ("mesh_file", "geometry_file")
 ZERO = (0.0, 0.0, 0.0)
 
 
-def read_model(path: str | os.PathLike[str], notes: Notes) -> OpenSimModel:
-    """Return what an .osim file says about kinematics."""
+def load_opensim_model(path: str | os.PathLike[str], notes: Notes | None = None) -> OpenSimModel:
+    """Return what an .osim file says about kinematics: bodies with masses, joints, markers, …."""
     path = os.fspath(path)
+    notes = notes or Notes(path)
     model, version = read_document(path, notes, "Model")
     frames = FrameTable(model, notes)
     bodies = _read_bodies(model, notes)
@@ -210,7 +217,7 @@ MAX_NAMES = 6  # of coordinates in a sentence
 
 def describe_opensim_model(path: str, notes: Notes) -> Mapping[str, str]:
     """Return version, mass, coordinates and what is not read of an .osim file."""
-    model = read_model(path, notes)
+    model = load_opensim_model(path, notes)
     details = {
         "model": f"document version {model.version}, "
         f"{count_noun(len(model.bodies), 'body', 'bodies')}, {model.mass:.4g} kg",
@@ -239,3 +246,82 @@ def _describe_coordinates(model: OpenSimModel) -> str:
         if len(names) > 0:
             parts.append(f"{len(names)} {word} ({join_names(names, MAX_NAMES, rest=', …')})")
     return ", ".join(parts)
+
+
+# --- constraints of OpenSim's that close loops: points, frames, distances, a point on a line
+
+
+LOOP_TAGS = (
+    "PointConstraint",
+    "WeldConstraint",
+    "ConstantDistanceConstraint",
+    "PointOnLineConstraint",
+)
+ORIGIN = (0.0, 0.0, 0.0)
+
+
+def read_loop(element: Element, frames: FrameTable) -> Loop | None:
+    """Return the loop that a constraint closes; None if it does not say which bodies."""
+    try:
+        if element.tag == "PointOnLineConstraint":
+            return _read_line(element, frames)
+        one, other = (_find_end(element, frames, number) for number in (1, 2))
+        if one is not None and one.body == GROUND:
+            one, other = other, one
+        if one is None or other is None or one.body == GROUND:
+            return None
+        is_weld = element.tag == "WeldConstraint"
+        is_rod = element.tag == "ConstantDistanceConstraint"
+        return Loop(
+            one.body,
+            None if other.body == GROUND else other.body,
+            kind="weld" if is_weld else "distance" if is_rod else "point",
+            points=(one.position, other.position),
+            rotation=other.rotation @ one.rotation.T if is_weld else None,
+            distance=element.finite_of("constant_distance", 0.0) if is_rod else None,
+            name=element.plain_name,
+        )
+    except ExactikError as error:
+        raise element.error(str(error)) from error
+
+
+def _read_line(element: Element, frames: FrameTable) -> Loop | None:
+    line = _find_frame(element, frames, "line_body")
+    follower = _find_frame(element, frames, "follower_body")
+    if line is None or follower is None or follower.body == GROUND:
+        return None
+    return Loop(
+        follower.body,
+        None if line.body == GROUND else line.body,
+        kind="line",
+        points=(
+            _place(follower, element.vector_of("point_on_follower", ORIGIN)),
+            _place(line, element.vector_of("point_on_line", ORIGIN)),
+        ),
+        axis=line.rotation @ element.vector_of("line_direction_vec", ORIGIN),
+        name=element.plain_name,
+    )
+
+
+def _find_end(element: Element, frames: FrameTable, number: int) -> FramePlace | None:
+    """Return the frame that the first or the second body of a constraint is held by."""
+    body = f"body_{number}"
+    new = read_socket(element, f"frame{number}")
+    place = _find_frame(element, frames, f"frame{number}" if new != "" else body)
+    if place is None:
+        return None
+    position = _place(place, element.vector_of(f"location_{body}", ORIGIN))
+    turn = body_fixed_xyz(element.vector_of(f"orientation_{body}", ORIGIN))
+    return FramePlace(place.body, position, place.rotation @ turn)
+
+
+def _find_frame(element: Element, frames: FrameTable, socket: str) -> FramePlace | None:
+    path = read_socket(element, socket) or element.text_of(socket).strip()
+    if path == "":
+        return None
+    return frames.find(element, f"/constraintset/{element.plain_name}", path, socket)
+
+
+def _place(frame: FramePlace, location: tuple[float, float, float]) -> Array:
+    """Return a location in a frame as a point of its body [m], (3,)."""
+    return frame.position + frame.rotation @ np.asarray(location)

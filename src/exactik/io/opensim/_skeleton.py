@@ -36,7 +36,7 @@ from exactik.errors import ExactikError, FileError
 from exactik.io._notes import Notes
 from exactik.io.opensim._description import GROUND, OpenSimCoordinate, OpenSimJoint, OpenSimModel
 from exactik.io.opensim._geometry import read_opensim_visuals
-from exactik.io.opensim._model import describe_not_read, read_model
+from exactik.io.opensim._model import describe_not_read, load_opensim_model
 from exactik.model import Bone, BoneMass, Coupling, Joint, JointAxis, Skeleton
 from exactik.model.functions import Constant, Product, Sine
 from exactik.model.visuals import LazyVisuals
@@ -49,7 +49,7 @@ UNIT = np.eye(3)
 
 def read_opensim_skeleton(path: str, notes: Notes) -> Skeleton:
     """Return the skeleton in an .osim file."""
-    model = read_model(path, notes)
+    model = load_opensim_model(path, notes)
     with warnings.catch_warnings():
         # What a function says about itself to a programmer; the note below is for the file's user.
         warnings.simplefilter("ignore", UserWarning)

@@ -16,11 +16,11 @@ from exactik.io.tables._columns import (
 from exactik.io.tables._csv import read_tsv, write_csv, write_csv_markers, write_csv_motion
 from exactik.io.tables._mot import (
     CoordinateTable,
+    load_coordinate_table,
     outline_mot,
     quality_path,
-    read_mot,
     read_mot_motion,
     write_mot,
     write_storage,
 )
-from exactik.io.tables._trc import read_timed_trc, read_trc, write_trc
+from exactik.io.tables._trc import load_timed_markers, read_trc, write_trc

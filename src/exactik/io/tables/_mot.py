@@ -53,8 +53,12 @@ class CoordinateTable(NamedTuple):
     in_degrees: bool  # whether angles are in degrees
 
 
-def read_mot(path: str, notes: Notes) -> CoordinateTable:
-    """Return the columns of a .mot or .sto file."""
+def load_coordinate_table(
+    path: str | os.PathLike[str], notes: Notes | None = None
+) -> CoordinateTable:
+    """Return the columns of a .mot or .sto file, whatever they are."""
+    path = os.fspath(path)
+    notes = notes or Notes(path)
     lines, end = split_storage(path, notes, "a motion or storage of OpenSim")
     header = [line.strip() for line in lines[:end]]
     stated = next((x for x in header if x.lower().startswith("indegrees")), None)
@@ -90,7 +94,7 @@ def read_mot(path: str, notes: Notes) -> CoordinateTable:
 
 def outline_mot(path: str, notes: Notes) -> Outline:
     """Return what the table of a MOT or STO file tells without a skeleton."""
-    table = read_mot(path, notes)
+    table = load_coordinate_table(path, notes)
     rate = estimate_rate(table.times, None, notes) if len(table.times) > 1 else np.nan
     is_missing = np.isnan(table.values)
     return Outline(
@@ -116,7 +120,7 @@ def read_mot_motion(
         raise notes.error(
             "holds no skeleton; give one: load_motion(path, skeleton)", code="no-skeleton"
         )
-    table = read_mot(path, notes)
+    table = load_coordinate_table(path, notes)
     q = np.tile(skeleton.neutral(), (len(table.times), 1))
     matches = match_columns(skeleton, table.names)
     if len(matches) == 0:

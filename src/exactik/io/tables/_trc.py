@@ -60,17 +60,22 @@ def read_trc(
     zeros_are_missing: bool = True,
 ) -> Markers:
     """Return the markers of a TRC file."""
-    return read_timed_trc(path, notes, length_unit, rate, zeros_are_missing)[0]
+    return load_timed_markers(path, notes, length_unit, rate, zeros_are_missing)[0]
 
 
-def read_timed_trc(
-    path: str,
-    notes: Notes,
+def load_timed_markers(
+    path: str | os.PathLike[str],
+    notes: Notes | None = None,
     length_unit: str | float | None = None,
     rate: float | None = None,
     zeros_are_missing: bool = True,
 ) -> tuple[Markers, Array]:
-    """Return the markers of a TRC file, and the times of its frames as it has them [s], (T,)."""
+    """Return the markers of a .trc file [m], and the times of its frames as it has them [s], (T,).
+
+    A rate alone does not tell where a recording begins that was cut from a longer one.
+    """
+    path = os.fspath(path)
+    notes = notes or Notes(path)
     lines = read_text(path).split("\n")
     header = _read_header(lines, notes)
     unit = _choose_unit(header, length_unit, notes)

@@ -21,8 +21,12 @@ from exactik.goals import (
 )
 from exactik.lab.check._random import random_coordinates, random_rotation, random_skeleton
 from exactik.lab.check._random_mechanisms import add_mechanisms
-from exactik.lab.check._random_pairs import random_pair_goals
-from exactik.lab.check._random_weights import draw_direction, draw_weight, make_positive_definite
+from exactik.lab.check._random_pairs import (
+    draw_direction,
+    draw_weight,
+    make_positive_definite,
+    random_pair_goals,
+)
 from exactik.lab.check.oracle import forward
 from exactik.model import Skeleton
 from exactik.problem import Problem

@@ -1,7 +1,6 @@
 """Shapes that stand for bodies where they must not touch: read from files, or fitted."""
 
 from exactik.model.shapes._fit import fit_capsule, fit_shapes
-from exactik.model.shapes._gaps import find_segment_distances
 from exactik.model.shapes._shape import (
     Capsule,
     CollisionShape,
@@ -10,6 +9,7 @@ from exactik.model.shapes._shape import (
     LazyShapes,
     Shapes,
     Sphere,
+    find_segment_distances,
     split_box,
 )
 

@@ -11,10 +11,9 @@ import numpy as np
 
 from exactik._version import __version__
 from exactik.model.motion import find_segments, mark_segments
-from exactik.recordings.angles import JointWords
+from exactik.recordings.angles import GaitCycles, JointWords
 from exactik.recordings.diagnosis import Finding
 from exactik.recordings.tracking import Quality, match_markers
-from exactik.studio.report._gait_facts import gait_facts
 from exactik.studio.report._reading import reading_facts
 from exactik.typing import Array, BoolArray
 
@@ -300,3 +299,39 @@ def _per_frame_lists(track: Track) -> Facts:
         "iterations": track.iterations.tolist(),
         "status": track.status.tolist(),
     }
+
+
+# --- what was found of gait, in numbers
+
+
+def gait_facts(cycles: GaitCycles) -> dict[str, Any]:
+    """Return what was found of gait, as plain data.
+
+    Its code is "gait", "no-stride" (steps, but no whole stride) or one of `GaitEvents`.
+    """
+    steps_only = len(cycles) == 0 and cycles.events.code == "gait"
+    return {
+        "code": "no-stride" if steps_only else cycles.events.code,
+        "text": cycles.text,
+        "strides": len(cycles),
+        "treadmill_m_s": _round(cycles.belt_speed) if cycles.belt_speed > 0.0 else None,
+        "parameters": [
+            {
+                "name": parameter.name,
+                "side": parameter.side,
+                "unit": parameter.unit,
+                "mean": _round(parameter.mean),
+                "sd": _round(parameter.sd),
+                "strides": parameter.strides,
+            }
+            for parameter in cycles.parameters()
+        ],
+        "events": [
+            {"side": event.side, "kind": event.kind, "frame": event.frame}
+            for event in cycles.events.events
+        ],
+    }
+
+
+def _round(value: float) -> float | None:
+    return float(f"{value:.5g}") if np.isfinite(value) else None

@@ -14,5 +14,5 @@ from exactik.io.opensim.scaling._setup import (
     ModelScaling,
     ScaleSetup,
     is_scale_setup,
-    read_scale_setup,
+    load_scale_setup,
 )

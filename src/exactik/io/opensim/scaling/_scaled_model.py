@@ -32,7 +32,7 @@ from exactik.io.opensim._document import (
     read_document,
     read_socket,
 )
-from exactik.io.opensim._model import read_markers, read_model
+from exactik.io.opensim._model import load_opensim_model, read_markers
 from exactik.io.opensim._skeleton import build_skeleton
 from exactik.io.opensim.scaling._scale_text import Factors, scale_text
 from exactik.io.opensim.scaling._text import DocumentText, format_numbers
@@ -62,9 +62,12 @@ class GenericModel:
         wrapped_muscles: how many muscles wrap around surfaces, after `scale`.
     """
 
-    def __init__(self, path: str, marker_set_path: str | None, notes: Notes):
+    def __init__(
+        self, path: str | os.PathLike[str], marker_set_path: str | os.PathLike[str] | None = None
+    ):
         """Read a model, and a marker set that is put on it."""
-        self.path, self.notes = path, notes
+        self.path = path = os.fspath(path)
+        self.notes = notes = Notes(path)
         self.root, version = read_document(path, notes, "Model")
         if version < OLDEST_VERSION or JOINT_SET_VERSION <= version < SOCKET_VERSION:
             known = f"{OLDEST_VERSION} to {JOINT_SET_VERSION - 1}, or {SOCKET_VERSION} and later"
@@ -72,10 +75,10 @@ class GenericModel:
                 f"document version {version}; expected {known}: open and save it in OpenSim 4 first"
             )
         self._has_sockets = version >= SOCKET_VERSION
-        self.model = read_model(path, notes)
+        self.model = load_opensim_model(path, notes)
         markers = {marker.name: marker for marker in self.model.markers}
         if marker_set_path is not None:
-            element = read_document(marker_set_path, notes, "MarkerSet").root
+            element = read_document(os.fspath(marker_set_path), notes, "MarkerSet").root
             added = read_markers(element, FrameTable(self.root, notes))
             markers |= {marker.name: marker for marker in added}
         self.markers = list(markers.values())
@@ -97,7 +100,7 @@ class GenericModel:
             scaled_path = os.path.join(folder, "scaled.osim")
             self.save(scaled_path, "")
             try:
-                scaled = read_model(scaled_path, self.notes)
+                scaled = load_opensim_model(scaled_path, self.notes)
                 root = read_document(scaled_path, self.notes, "Model").root
                 self._after = _measure_paths(root, scaled, self.notes)
             except FileError as error:

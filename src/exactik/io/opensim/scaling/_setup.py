@@ -95,9 +95,10 @@ def is_scale_setup(path: str | os.PathLike[str]) -> bool:
     return is_setup(path, "ScaleTool")
 
 
-def read_scale_setup(path: str | os.PathLike[str], notes: Notes) -> ScaleSetup:
-    """Return what a set-up file asks for; files that it names must exist."""
+def load_scale_setup(path: str | os.PathLike[str]) -> ScaleSetup:
+    """Return what a set-up file of the scale tool asks for; files that it names must exist."""
     path = os.fspath(path)
+    notes = Notes(path)
     tool = read_document(path, notes, "ScaleTool").root
     maker = tool.first("GenericModelMaker")
     if maker is None:

@@ -5,9 +5,12 @@ the kernels: nothing here knows a Jacobian column, a cross product with a lever 
 sum. It is slow (milliseconds) and exact, and `exactik check` runs it against the fast code.
 """
 
-from exactik.lab.check.oracle._evaluate import OracleAnswer, evaluate
-from exactik.lab.check.oracle._goals import expand_frame_goal
-from exactik.lab.check.oracle._jacobians import point_jacobian, point_jacobian_dot
-from exactik.lab.check.oracle._stencil import differentiate
+from exactik.lab.check.oracle._evaluate import (
+    OracleAnswer,
+    evaluate,
+    point_jacobian,
+    point_jacobian_dot,
+)
+from exactik.lab.check.oracle._goals import differentiate, expand_frame_goal
 from exactik.lab.check.oracle.jet import Jet
 from exactik.lab.check.oracle.kinematics import forward

@@ -15,10 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from exactik.errors import FileError
-from exactik.io import load_generic_model, load_scale_setup
+from exactik.io import GenericModel, load_scale_setup
 from exactik.io.opensim import OpenSimMarker, OpenSimModel, build_skeleton
 from exactik.io.opensim.scaling import (
-    GenericModel,
     MarkerPlacing,
     ModelScaling,
     ScaleSetup,
@@ -58,7 +57,7 @@ class ScaledSubject:
 def scale_model(path: str | os.PathLike[str]) -> ScaledSubject:
     """Do what a set-up file of OpenSim's scale tool asks for, and write its files."""
     setup = load_scale_setup(path)
-    generic = load_generic_model(setup.generic_path, setup.marker_set_path)
+    generic = GenericModel(setup.generic_path, setup.marker_set_path)
     written: list[tuple[str, str]] = []
     notes: list[str] = [note.as_sentence() for note in setup.notes]
     factors: dict[str, Vector] = {body.name: (1.0, 1.0, 1.0) for body in generic.model.bodies}
@@ -232,7 +231,7 @@ def _write_placing(
 
 def load_marked_skeleton(path: PathLike, marker_set: PathLike) -> Skeleton:
     """Return the skeleton of an .osim file with the markers of a marker set on it."""
-    generic = load_generic_model(path, marker_set)
+    generic = GenericModel(path, marker_set)
     return build_skeleton(replace(generic.model, markers=tuple(generic.markers)))
 
 
@@ -247,7 +246,7 @@ def save_calibrated_model(calibration: Calibration, generic: PathLike, path: Pat
         generic: its .osim file, of document version 30517 or later.
         path: of the .osim file to write.
     """
-    model = load_generic_model(generic)
+    model = GenericModel(generic)
     factors = _find_factors(calibration, model)
     model.scale(
         {body: np.full(3, factor) for body, factor in factors.items()},

@@ -2,7 +2,7 @@
 
 from exactik.studio.report.retargeting._measures import measure_retargeting
 from exactik.studio.report.retargeting._page import (
+    compose_pair,
     render_retargeting_report,
     write_retargeting_report,
 )
-from exactik.studio.report.retargeting._scene import compose_pair

@@ -17,10 +17,9 @@ from exactik.studio.viewer.page.channel import PageChannel
 from exactik.studio.viewer.page.scene import FigureScene, add_look_widget
 from exactik.studio.viewer.page.upload import add_open_button, describe_error
 from exactik.studio.viewer.page.widgets import add_hotkey, escape_markdown, on_press, on_value
-from exactik.studio.viewer.playback._error_curve import ErrorCurve
 from exactik.studio.viewer.playback._export import REPORT_ENDING
 from exactik.studio.viewer.playback._opening import SHOWN_SUFFIXES
-from exactik.studio.viewer.playback._residuals import draw_legend
+from exactik.studio.viewer.playback._residuals import ErrorCurve, draw_legend
 from exactik.studio.viewer.playback._scene import LIMITS, PLAIN, QUALITY, UNCERTAINTY
 from exactik.studio.viewer.playback._solve_panel import SolvePanel
 from exactik.studio.viewer.playback._uncertainty import (

@@ -12,8 +12,7 @@ from exactik.studio.player.proportions import compute_reach
 from exactik.studio.player.shapes import DIAMOND_MESH, SPHERE_MESH
 from exactik.studio.viewer._limits import LimitState, compute_limit_state
 from exactik.studio.viewer.page.anchors import MARKER_ANCHOR
-from exactik.studio.viewer.page.box import FigureBox, measure_box
-from exactik.studio.viewer.page.camera import Framing, WindowSize
+from exactik.studio.viewer.page.camera import FigureBox, Framing, WindowSize, measure_box
 from exactik.studio.viewer.page.colours import (
     GHOST_COLOUR,
     GHOST_OPACITIES,

@@ -16,18 +16,16 @@ from exactik.model import Skeleton
 from exactik.recordings.pipeline import read_skeleton
 from exactik.studio.player.proportions import compute_reach
 from exactik.studio.player.scene import MAX_PLACE
-from exactik.studio.viewer.page.box import measure_box
-from exactik.studio.viewer.page.camera import Framing, WindowSize, keep_in_view
+from exactik.studio.viewer.page.camera import Framing, WindowSize, keep_in_view, measure_box
 from exactik.studio.viewer.page.scene import FigureScene
 from exactik.studio.viewer.page.server import start_guarded_server
 from exactik.studio.viewer.page.surroundings import set_up_scene
 from exactik.studio.viewer.page.upload import Uploads
 from exactik.studio.viewer.page.viewer import Viewer
 from exactik.studio.viewer.posing._autosave import Autosave
-from exactik.studio.viewer.posing._balance_scene import BalanceScene
 from exactik.studio.viewer.posing._gizmo import GIZMO_PIXELS
 from exactik.studio.viewer.posing._robots import release_walker
-from exactik.studio.viewer.posing._scene import HandleScene
+from exactik.studio.viewer.posing._scene import BalanceScene, HandleScene
 from exactik.studio.viewer.posing._session import PosingSession, Update
 from exactik.studio.viewer.posing._worker import PosingWorker
 from exactik.studio.viewer.posing.panel import Panel

@@ -18,8 +18,7 @@ from exactik.problem import compute_strengths, find_locked_dofs
 from exactik.solvers import Method, resolve_method
 from exactik.studio.viewer._history import UndoHistory
 from exactik.studio.viewer._limits import LimitState, compute_limit_state
-from exactik.studio.viewer.posing._bone_turn import find_moving_bone, solve_bone_frame
-from exactik.studio.viewer.posing._goals import TargetFilter
+from exactik.studio.viewer.posing._goals import TargetFilter, find_moving_bone, solve_bone_frame
 from exactik.studio.viewer.posing._handles import Handle, choose_handles
 from exactik.studio.viewer.posing._relations import Join, find_support, make_join
 from exactik.studio.viewer.posing._robots import choose_first_pose

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.model.motion import Markers, choose_even_frames
-from exactik.studio.viewer.page.box import FigureBox, find_floor
+from exactik.studio.viewer.page.camera import FigureBox, find_floor
 from exactik.typing import Array, BoolArray
 
 KNOTS_PER_S = 2.0  # of the way of the cloud: steps of a gait, two a second, do not shake the view

@@ -22,9 +22,12 @@ from exactik.studio.viewer.posing._editable import PosingState
 from exactik.studio.viewer.posing._scene import HandleScene
 from exactik.studio.viewer.posing._session import PosingSession
 from exactik.studio.viewer.posing._worker import PosingWorker
-from exactik.studio.viewer.posing.panel._locks import LockPanel
-from exactik.studio.viewer.posing.panel._onion import ONION_CHOICES, OnionSkins
-from exactik.studio.viewer.posing.panel._timeline import TimelineBar
+from exactik.studio.viewer.posing.panel._timeline import (
+    ONION_CHOICES,
+    LockPanel,
+    OnionSkins,
+    TimelineBar,
+)
 from exactik.typing import Array
 
 RATE = 60.0  # [Hz] of what is played and of files

@@ -13,21 +13,20 @@ from exactik.solvers import Result
 from exactik.studio.viewer._balance import describe_balance
 from exactik.studio.viewer._history import UndoOrder
 from exactik.studio.viewer._limits import LimitState
-from exactik.studio.viewer.page.box import measure_box
+from exactik.studio.viewer.keyframes import Keyframes
+from exactik.studio.viewer.page.camera import measure_box
 from exactik.studio.viewer.page.channel import PageChannel
 from exactik.studio.viewer.page.scene import add_look_widget
 from exactik.studio.viewer.page.surroundings import Surroundings
 from exactik.studio.viewer.page.upload import Uploads, add_open_button
 from exactik.studio.viewer.page.widgets import add_hotkey, escape_markdown, on_press, on_value
 from exactik.studio.viewer.posing._autosave import Autosave
-from exactik.studio.viewer.posing._balance_scene import BalanceScene
-from exactik.studio.viewer.posing._scene import HandleScene
+from exactik.studio.viewer.posing._scene import BalanceScene, HandleScene
 from exactik.studio.viewer.posing._session import PosingSession, Update
 from exactik.studio.viewer.posing._worker import PosingWorker
 from exactik.studio.viewer.posing.panel._advanced import AdvancedPanel
 from exactik.studio.viewer.posing.panel._joints import JointPanel
 from exactik.studio.viewer.posing.panel._keys import KeyPanel
-from exactik.studio.viewer.posing.panel._library import LibraryPanel
 from exactik.studio.viewer.posing.panel._timeline import TimelineBar
 from exactik.studio.viewer.posing.panel._words import REACHED, PoseWords
 
@@ -302,3 +301,47 @@ class Panel:
         bone = escape_markdown(self.words.name_bone(name))
         self.bone.content = f"The gizmo turns the {bone} alone."
         self.joints.choose(name)
+
+
+# --- the library of poses in the panel
+
+
+NO_POSE = "none"
+
+
+class LibraryPanel:
+    """Widgets that save, apply and delete poses."""
+
+    def __init__(self, server: Any, keys: Keyframes, post: Callable[[Callable[..., None]], None]):
+        """Add the widgets; `post` runs a function with the session, and shows its errors."""
+        self.keys, self._post = keys, post
+        gui = server.gui
+        self.name = gui.add_text("name", "pose 1")
+        self.pose = gui.add_dropdown("pose", (NO_POSE,))
+        row = gui.add_button_group("", ("save", "apply", "delete"))
+        run = {"save": self.save, "apply": self.apply, "delete": self.delete}
+        on_press(row, lambda name: self._post(run[name]))
+
+    def save(self, session: PosingSession) -> None:
+        """Keep the pose of the session by the name in the field."""
+        self.keys.save_pose(self.name.value, session.q)
+        self.show()
+        self.pose.value = self.name.value.strip()
+        self.name.value = f"pose {len(self.keys.poses) + 1}"
+
+    def apply(self, session: PosingSession) -> None:
+        """Give the session the chosen pose."""
+        if self.pose.value in self.keys.poses:
+            session.set_pose(self.keys.poses[self.pose.value])
+
+    def delete(self, session: PosingSession) -> None:
+        """Remove the chosen pose."""
+        if self.pose.value in self.keys.poses:
+            self.keys.delete_pose(self.pose.value)
+            self.show()
+
+    def show(self) -> None:
+        """Show the names of the poses."""
+        options = tuple(self.keys.poses) or (NO_POSE,)
+        if options != tuple(self.pose.options):
+            self.pose.options = options
