@@ -25,7 +25,6 @@ from exactik.io.formats import (
     FORMATS,
     Format,
     Function,
-    describe_formats,
     find_format,
     readable_suffixes,
     writable_suffixes,
@@ -107,9 +106,24 @@ def test_docstrings_name_every_suffix(function: object, suffixes: tuple[str, ...
     assert [suffix for suffix in suffixes if suffix not in text] == []
 
 
-def test_the_table_in_the_documentation_is_this_one():
-    """`describe_formats()` prints what belongs there."""
-    assert describe_formats() in (DOCS / "formats.md").read_text("utf-8")
+def test_the_table_in_the_documentation_has_a_row_of_every_format():
+    """What can be read and written comes first; then what is kept, lost and assumed, in words."""
+    page = (DOCS / "formats.md").read_text("utf-8")
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| **")]
+    rows = [row for row in rows if len(row) == 6]
+    assert [row[:3] for row in rows] == [describe(form) for form in FORMATS]
+    assert all(cell != "" for row in rows for cell in row)
+
+
+def describe(form: Format) -> list[str]:
+    read, write = ("yes" if len(there) > 0 else "no" for there in (form.readers, form.writers))
+    beside = next((f.name for f in FORMATS if form.companion in f.suffixes), "")
+    if read == "yes" and form.needs_skeleton:
+        read = f"with its {beside}" if beside != "" else "with a skeleton"
+    if write == "yes" and beside != "":
+        write = f"yes, {beside} beside it"
+    suffixes = " ".join(f"`{suffix}`" for suffix in form.suffixes)
+    return [f"**{form.full_name}** {suffixes} {', '.join(form.contents)}", read, write]
 
 
 def test_an_unknown_suffix_lists_those_that_are_known():

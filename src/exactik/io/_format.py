@@ -108,9 +108,6 @@ class Format:
             besides it, in words: subject → sentence.
         losses_of: `function(written, read, path) -> list[str]`, what a skeleton in it has lost,
             where comparing bones and dofs of the same names does not tell.
-        keeps: what survives writing (or reading, if it cannot be written); for the documentation.
-        loses: what does not.
-        assumes: what reading takes for granted.
     """
 
     name: str
@@ -132,9 +129,6 @@ class Format:
     read_outline: Function | None = None
     details_of: Function | None = None
     losses_of: Function | None = None
-    keeps: str = ""
-    loses: str = "–"
-    assumes: str = "–"
 
     @property
     def full_name(self) -> str:

@@ -1,8 +1,8 @@
 """The file formats, one record each: names, suffixes, readers, writers, conventions.
 
 Everything that depends on the kind of a file asks here: `load_*`, `save_*`, `inspect_file`,
-`convert`, the command line, messages that list suffixes, and the table in docs/formats.md. A new
-format is one module with its reader or writer, and one `Format` in `FORMATS`.
+`convert`, the command line, and messages that list suffixes. A new format is one module with its
+reader or writer, one `Format` in `FORMATS`, and a row of the table in docs/formats.md.
 """
 
 from __future__ import annotations
@@ -39,10 +39,6 @@ C3D = Format(
     up_axis="z",
     states_up_axis=("markers",),
     length_unit="mm",
-    keeps="positions, gaps, names, rate, up axis, frame numbers, other series, analog channels, "
-    "force plates of types 1 to 4, which are written as type 2",
-    loses="events, subjects, residuals; 24 bits a number",
-    assumes="zeros are missing; mm if no unit is stated, m if all is within 20",
 )
 TRC = Format(
     name="TRC",
@@ -50,9 +46,6 @@ TRC = Format(
     readers=_of("tables", markers="read_trc"),
     writers=_of("tables", markers="write_trc"),
     length_unit="mm",
-    keeps="positions to nine digits, gaps, names, rate, frame numbers",
-    loses="other series, up axis; tabs in names",
-    assumes="zeros and empty cells are missing; mm if no unit is stated",
 )
 TSV = Format(
     name="TSV",
@@ -61,8 +54,6 @@ TSV = Format(
     readers=_of("tables", markers="read_tsv"),
     up_axis="z",
     length_unit="mm",
-    keeps="positions, gaps, names, rate",
-    assumes="mm; zeros are missing",
 )
 
 # --- robots: x forward and z up; MuJoCo's gravity is along −z
@@ -75,10 +66,6 @@ URDF = Format(
     losses_of=Function("exactik.io.robots.writing:find_urdf_losses"),
     up_axis="z",
     up_axis_is_fixed=True,
-    keeps="links, joints, limits, masses, mimic joints as couplings",
-    loses="names that joints had; joints of several dofs become several, balls three hinges, "
-    "markers links; curves that drive joints become lines; shapes and loops are not written",
-    assumes="metres, z up; the root is fixed unless `floating=True`",
 )
 MJCF = Format(
     name="MJCF",
@@ -86,9 +73,6 @@ MJCF = Format(
     readers=_of("robots", skeleton="read_robot_skeleton"),
     up_axis="z",
     up_axis_is_fixed=True,
-    keeps="bodies, joints, limits, defaults, includes; equalities of joints as couplings, "
-    "connect and weld as closed loops",
-    assumes="metres, z up; the root floats if the file has a free joint",
 )
 
 # --- people: y up, since OpenSim's gravity is along −y unless a model says otherwise
@@ -100,9 +84,6 @@ OSIM = Format(
     readers=_of("opensim", skeleton="read_opensim_skeleton"),
     details_of=Function("exactik.io.opensim:describe_opensim_model"),
     up_axis="y",
-    keeps="bodies, joints, coordinates, clamped ranges, locks, coordinate couplers, "
-    "constraints of points, lines, distances and welds as closed loops, markers",
-    assumes="metres, y up; ranges that are not clamped are no limits",
 )
 
 # --- figures and motions
@@ -116,10 +97,6 @@ ASF = Format(
     up_axis_is_fixed=True,
     length_unit="1/0.45 in",
     unit_of=Function("exactik.io.acclaim:choose_asf_unit"),
-    keeps="bones, joints with up to three turns and shifts, limits, names",
-    loses="markers; balls become three turns without limits; bones that start elsewhere than their "
-    "parents end need helpers `…_base`",
-    assumes="`length s` means 1/s inch; y up",
 )
 AMC = Format(
     name="AMC",
@@ -134,9 +111,6 @@ AMC = Format(
     needs_skeleton=True,
     companion=ASF.suffix,
     read_outline=Function("exactik.io.acclaim:outline_amc"),
-    keeps="coordinates, frame numbers, gaps between frames",
-    loses="the rate, for other programs; gaps at the ends",
-    assumes="120 Hz",
 )
 BVH = Format(
     name="BVH",
@@ -147,10 +121,6 @@ BVH = Format(
     up_axis="y",
     length_unit=None,
     written_unit="cm",
-    keeps="bones, names, rest pose, rate; Euler joints as they are",
-    loses="unit, up axis, limits, markers, frame numbers; other joints become Euler angles; a "
-    "motion with gaps is refused",
-    assumes='nothing: the unit must be given, or guessed with `"auto"`; positions replace offsets',
 )
 GLB = Format(
     name="GLB",
@@ -164,20 +134,8 @@ GLB = Format(
     up_axis="y",
     states_up_axis=("motion", "skeleton"),
     up_axis_of=Function("exactik.io.gltf:read_gltf_up_axis"),
-    keeps="bones, rest pose, names, gaps, up axis, meshes, skins, materials, textures, markers if "
-    "asked for; moves in any viewer",
-    loses="limits; all joints become quaternions; single precision: 1e-7 of the size or the "
-    "distance from the origin",
-    assumes="metres, y up",
 )
-GLTF = replace(
-    GLB,
-    name="glTF",
-    suffixes=(".gltf",),
-    writers={},
-    keeps="as GLB, which is the same in one file",
-    loses="–",
-)
+GLTF = replace(GLB, name="glTF", suffixes=(".gltf",), writers={})
 FBX = Format(
     name="FBX",
     suffixes=(".fbx",),
@@ -185,10 +143,6 @@ FBX = Format(
     content_of=Function("exactik.io.fbx:read_fbx_content"),
     up_axis="y",
     up_axis_of=Function("exactik.io.fbx:read_fbx_up_axis"),
-    keeps="bones, rest pose, names, unit, up axis, baked curves, meshes, skins, colours; no "
-    "textures, constraints or morph targets",
-    assumes="binary, 7.0 or later; the lowest of several layers; keys that are no frames are "
-    "sampled at the file's rate",
 )
 NPZ = Format(
     name="NPZ",
@@ -205,9 +159,6 @@ NPZ = Format(
     content_of=Function("exactik.io.smpl:read_npz_content"),
     states_up_axis=("motion", "markers"),
     up_axis_of=Function("exactik.io.smpl:read_npz_up_axis"),
-    keeps="everything, to the last bit",
-    loses="meshes and skins, but for those of the built-in figures",
-    assumes="motions of AMASS, SMPL, SMPL-H and SMPL-X are read too",
 )
 MOT = Format(
     name="MOT",
@@ -216,34 +167,20 @@ MOT = Format(
     writers={"motion": Function("exactik.io.tables:write_mot", ("in_degrees",))},
     needs_skeleton=True,
     read_outline=Function("exactik.io.tables:outline_mot"),
-    keeps="joint angles, coordinates, gaps, times",
-    loses="the skeleton, frame numbers, up axis; quaternions are refused",
-    assumes="degrees, if the header does not say; columns are named `bone.dof`, or as OpenSim's "
-    "coordinates",
 )
-STO = replace(
-    MOT,
-    name="STO",
-    suffixes=(".sto",),
-    writers={},
-    keeps="coordinates, gaps, times",
-    loses="–",
-    assumes="as for MOT",
-)
+STO = replace(MOT, name="STO", suffixes=(".sto",), writers={})
 CSV = Format(
     name="CSV",
     suffixes=(".csv",),
     writers=_of("tables", motion="write_csv_motion", markers="write_csv_markers"),
     needs_skeleton=True,
-    keeps="joint angles, coordinates, all digits",
-    loses="everything else: it is for other programs",
 )
 
 # --- what trainers of robots read, z up; the suffix tells whose .npz, .csv or .pkl it is
 
 
-def _of_trainer(maker: str, suffix: str, writer: str, *, keeps: str, loses: str) -> Format:
-    return Format(
+TRAINERS = tuple(
+    Format(
         name=suffix.rpartition(".")[2].upper(),
         maker=maker,
         suffixes=(suffix,),
@@ -251,63 +188,16 @@ def _of_trainer(maker: str, suffix: str, writer: str, *, keeps: str, loses: str)
         up_axis="z",
         up_axis_is_fixed=True,
         needs_skeleton=True,
-        keeps=keeps,
-        loses=loses,
     )
-
-
-_UNITS = "metres, radians, seconds in the world"
-_LOST = "digits beyond single precision, limits, masses"
-UNITREE = _of_trainer(
-    "Unitree",
-    ".unitree.csv",
-    "write_unitree_csv",
-    keeps="metres, radians; a row: root's place, quaternion **xyzw**, joints depth first; names "
-    "in a first line with #",
-    loses="rate, but for that line; bodies",
+    for maker, suffix, writer in (
+        ("Unitree", ".unitree.csv", "write_unitree_csv"),
+        ("BeyondMimic", ".beyondmimic.npz", "write_beyondmimic"),
+        ("mjlab", ".mjlab.npz", "write_mjlab"),
+        ("GMR", ".gmr.pkl", "write_gmr"),
+        ("MimicKit", ".mimickit.pkl", "write_mimickit"),
+        ("ProtoMotions", ".motion", "write_protomotions"),
+    )
 )
-BEYONDMIMIC = _of_trainer(
-    "BeyondMimic",
-    ".beyondmimic.npz",
-    "write_beyondmimic",
-    keeps=f"{_UNITS}; joints and bodies **breadth first**, as Isaac Lab; **wxyz**; velocities of "
-    "centres of mass; `joint_names`, `body_names`",
-    loses=_LOST,
-)
-MJLAB = _of_trainer(
-    "mjlab",
-    ".mjlab.npz",
-    "write_mjlab",
-    keeps=f"{_UNITS}; joints and bodies depth first, as MuJoCo; **wxyz**; velocities of the "
-    "bodies' frames; `joint_names`, `body_names`",
-    loses=_LOST,
-)
-GMR = _of_trainer(
-    "GMR",
-    ".gmr.pkl",
-    "write_gmr",
-    keeps="metres, radians; joints and bodies depth first; root **xyzw** in the world, "
-    "`local_body_pos` in the root's frame; `joint_names`, `link_body_list`",
-    loses="limits, masses, rotations of bodies",
-)
-MIMICKIT = _of_trainer(
-    "MimicKit",
-    ".mimickit.pkl",
-    "write_mimickit",
-    keeps="metres, radians; frames: root's place, root's **rotation vector**, joints depth first, "
-    "three hinges of a body as one rotation vector; `joint_names`, `body_names`",
-    loses="limits, masses; robots with slides or bodies with two hinges are refused",
-)
-PROTOMOTIONS = _of_trainer(
-    "ProtoMotions",
-    ".motion",
-    "write_protomotions",
-    keeps=f"{_UNITS}; joints and bodies depth first, as MuJoCo; **xyzw**; velocities of the "
-    "bodies' frames; `dof_names`, `body_names`",
-    loses=f"{_LOST}, contacts",
-)
-
-TRAINERS = (UNITREE, BEYONDMIMIC, MJLAB, GMR, MIMICKIT, PROTOMOTIONS)
 FORMATS = (
     C3D,
     TRC,
@@ -426,22 +316,3 @@ def _unknown_suffix(path: PathLike, what: str, suffixes: Sequence[str]) -> FileE
         way = f"{suffix} holds {' and '.join(PLURALS[content] for content in form.readers)}"
     text = f"no {what} for {suffix or 'names without suffix'}; expected one of {known}"
     return FileError(path, text if way == "" else f"{text} ({way})", code="unknown-suffix")
-
-
-def describe_formats() -> str:
-    """Return the formats as a table in Markdown, for the documentation."""
-    head = "| format | read | write | kept | lost, when written | assumed, when read |"
-    lines = [head, "|---|---|---|---|---|---|"]
-    for form in FORMATS:
-        holds = ", ".join(form.contents)
-        read = "yes" if len(form.readers) > 0 else "no"
-        write = "yes" if len(form.writers) > 0 else "no"
-        beside = _BY_SUFFIX[form.companion].name if form.companion != "" else ""
-        if read == "yes" and form.needs_skeleton:
-            read = f"with its {beside}" if beside != "" else "with a skeleton"
-        if write == "yes" and beside != "":
-            write = f"yes, {beside} beside it"
-        suffixes = " ".join(f"`{suffix}`" for suffix in form.suffixes)
-        cells = (f"**{form.full_name}** {suffixes} {holds}", read, write, form.keeps, form.loses)
-        lines.append(f"| {' | '.join((*cells, form.assumes))} |")
-    return "\n".join(lines)
