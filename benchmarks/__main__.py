@@ -12,6 +12,7 @@ from benchmarks import (
     files,
     gpu,
     gradients,
+    live,
     noisy_markers,
     opensim,
     pairs,
@@ -39,6 +40,7 @@ SECTIONS = {
     "gradients": gradients.run,
     "posing": posing.run,
     "playing": playing.run,
+    "live": live.run,
     "end-to-end": end_to_end.run,
 }
 

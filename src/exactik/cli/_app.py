@@ -44,7 +44,7 @@ LOOK, SOLVE = "Look at files", "From markers to motion"
 ANIMATE, UNDERSTAND = "Pose and animate", "Understand and check"
 ORDER = {
     LOOK: ("inspect", "convert"),
-    SOLVE: ("solve", "calibrate", "match", "label", "compare"),
+    SOLVE: ("solve", "calibrate", "live", "match", "label", "compare"),
     ANIMATE: ("pose", "play", "retarget"),
     UNDERSTAND: ("demo", "check", "map"),
 }
@@ -57,7 +57,7 @@ MODULES = {
     "calibrate": "solve._calibrate",
     "match": "solve._match",
     "archive": "solve._archive",
-    **{name: f"_{name}" for name in "convert label pose play retarget demo check map".split()},
+    **{name: f"_{name}" for name in "convert label live pose play retarget demo check map".split()},
 }
 """Where each command is; what the others import takes a fifth of a second."""
 

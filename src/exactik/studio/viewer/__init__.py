@@ -12,6 +12,7 @@ from exactik.studio.viewer._balance import (
 )
 from exactik.studio.viewer._history import UndoHistory, UndoOrder
 from exactik.studio.viewer._limits import AT_LIMIT, NEAR_LIMIT, LimitState, compute_limit_state
+from exactik.studio.viewer._live import LiveViewer
 from exactik.studio.viewer._view import view
 from exactik.studio.viewer.keyframes import (
     BoneLock,
@@ -50,6 +51,7 @@ __all__ = [
     "Keyframes",
     "KeyframesState",
     "LimitState",
+    "LiveViewer",
     "Mirror",
     "MotionViewer",
     "PinConstraint",
