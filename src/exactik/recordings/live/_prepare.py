@@ -98,9 +98,10 @@ def prepare_live(
     weights = options.weights
     if weights is not None:
         weights = resolve_weights(weights, tuple(own.values()), own)
+    arguments = to_arguments(options, PlainTrackOptions) | {"weights": weights}
     solver = LiveSolver(
         prepared.skeleton,
-        TrackOptions(**{**to_arguments(options, PlainTrackOptions), "weights": weights}),
+        TrackOptions(**arguments),
         rate=markers.rate,
         names=prepared.names,
         turn=sized.factor * axes_matrix(axes),

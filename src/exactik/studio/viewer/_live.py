@@ -12,8 +12,13 @@ from exactik.model.motion import axes_matrix, cyclic_axes
 from exactik.recordings.live import LivePose
 from exactik.spatial import wxyz_from_matrix
 from exactik.studio.player.shapes import SPHERE_MESH
-from exactik.studio.viewer.page.box import find_floor, measure_box
-from exactik.studio.viewer.page.camera import Framing, WindowSize, keep_in_view
+from exactik.studio.viewer.page.camera import (
+    Framing,
+    WindowSize,
+    find_floor,
+    keep_in_view,
+    measure_box,
+)
 from exactik.studio.viewer.page.colours import MARKER_COLOUR, srgb_to_linear
 from exactik.studio.viewer.page.scene import BOTH, FigureScene, add_instances
 from exactik.studio.viewer.page.server import start_guarded_server
