@@ -41,7 +41,8 @@ def test_a_replay_is_solved_and_written(take: Path, tmp_path: Path):
 
 def test_the_figure_is_fitted_first(take: Path, tmp_path: Path):
     out = tmp_path / "out.npz"
-    run(take, "--skeleton", "human", "--rate", "inf", "--calibrate", "1", "--lag", "3", "-o", out)
+    words = "--skeleton human --rate inf --calibrate-seconds 1 --lag 3 -o".split()
+    run(take, *words, out)
     motion = ik.load_motion(out)
     assert len(motion) == 201 and motion.skeleton != ik.human()
 

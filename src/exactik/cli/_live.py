@@ -68,7 +68,7 @@ class LiveOptions:
     rate: float | None = option(
         None, "Of a replay, in place of its own; inf: as fast as it is solved.", metavar="HZ"
     )
-    calibrate: float | None = option(
+    calibrate_seconds: float | None = option(
         None, "Fit the figure to the subject in the first so many seconds.", metavar="SECONDS"
     )
     lag: int = option(0, "Give poses so many frames later, smoothed.", metavar="FRAMES", least=0)
@@ -101,7 +101,7 @@ def live(
 
     Examples:
         exactik live qualisys --host 192.168.0.10 --skeleton subject.npz --view
-        exactik live optitrack --skeleton human --calibrate 5 -o take.bvh
+        exactik live optitrack --skeleton human --calibrate-seconds 5 -o take.bvh
         exactik live udp:5005 --skeleton subject.npz --send udp:5006 --send lsl
         exactik live walk.c3d --rate 250 --skeleton subject.npz
         exactik live take.bvh.part -o take.bvh
@@ -133,7 +133,7 @@ def _make_session(
     name: str, figure: LoadedSkeleton, wanted: LiveOptions, options: RecordingOptions
 ) -> LiveSession:
     """Return what is to be run."""
-    calibrate, is_open = wanted.calibrate, wanted.host is not None
+    calibrate, is_open = wanted.calibrate_seconds, wanted.host is not None
     options = replace(options, fit=calibrate is not None)
     source, options = _open_source(name, wanted, figure, options)
 

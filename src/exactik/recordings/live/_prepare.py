@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -98,7 +99,7 @@ def prepare_live(
     weights = options.weights
     if weights is not None:
         weights = resolve_weights(weights, tuple(own.values()), own)
-    arguments = to_arguments(options, PlainTrackOptions) | {"weights": weights}
+    arguments: dict[str, Any] = to_arguments(options, PlainTrackOptions) | {"weights": weights}
     solver = LiveSolver(
         prepared.skeleton,
         TrackOptions(**arguments),
