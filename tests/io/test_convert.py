@@ -546,7 +546,8 @@ def test_strict_and_zeros(tmp_path: Path):
 
 def test_what_can_become_what():
     assert set(target_suffixes("a.C3D")) == {".c3d", ".trc", ".csv", ".npz"}
-    assert set(target_suffixes("a.urdf")) == {".asf", ".bvh", ".glb", ".npz", ".urdf"}
+    robot = {".asf", ".bvh", ".glb", ".npz", ".urdf", ".xml", ".mjcf"}
+    assert set(target_suffixes("a.urdf")) == robot
     assert {".bvh", ".amc", ".asf", ".trc", ".csv"} <= set(target_suffixes("a.amc"))
     assert target_suffixes("a.doc") == ()
 

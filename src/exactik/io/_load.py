@@ -135,7 +135,7 @@ def load_joint_names(path: PathLike, floating: bool | None = None) -> dict[str, 
 
 
 def save_skeleton(skeleton: Skeleton, path: PathLike, **options: Any) -> None:
-    """Write a skeleton to .asf, .bvh, .glb, .npz or .urdf; whole or not at all.
+    """Write a skeleton to .asf, .bvh, .glb, .npz, .urdf, .xml or .mjcf; whole or not at all.
 
     Args:
         skeleton: what to write.

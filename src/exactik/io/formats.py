@@ -63,7 +63,7 @@ URDF = Format(
     suffixes=(".urdf",),
     readers=_of("robots", skeleton="read_robot_skeleton"),
     writers=_of("robots.writing", skeleton="write_urdf"),
-    losses_of=Function("exactik.io.robots.writing:find_urdf_losses"),
+    losses_of=Function("exactik.io.robots.writing:find_robot_losses"),
     up_axis="z",
     up_axis_is_fixed=True,
 )
@@ -71,6 +71,8 @@ MJCF = Format(
     name="MJCF",
     suffixes=(".xml", ".mjcf"),
     readers=_of("robots", skeleton="read_robot_skeleton"),
+    writers=_of("robots.writing", skeleton="write_mjcf"),
+    losses_of=Function("exactik.io.robots.writing:find_robot_losses"),
     up_axis="z",
     up_axis_is_fixed=True,
 )

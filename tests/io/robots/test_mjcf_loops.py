@@ -10,6 +10,7 @@ import pytest
 import exactik as ik
 from exactik.errors import FileError, FileWarning
 from exactik.io import inspect_file, load_joint_names, load_skeleton
+from exactik.io.robots.writing import compute_joint_values, make_urdf_tree
 from exactik.typing import Array
 from tests.support.robot_files import mujoco, write
 
@@ -140,3 +141,54 @@ def test_other_equalities_are_warned_of(tmp_path: Path) -> None:
     text = FOUR_BAR.replace("<equality>", '<equality><flex flex="cloth"/><tendon tendon1="t"/>')
     with pytest.warns(FileWarning, match="not kept of <equality>: 1 flex, 1 tendon"):
         load_skeleton(write(tmp_path, "four_bar.xml", text))
+
+
+def place_like(new: ik.Skeleton, path: Path, old: ik.Skeleton, q: Array) -> Array:
+    """The coordinates of a written file in the pose of the skeleton at q."""
+    places, there = load_joint_names(path), new.neutral()
+    for name, value in compute_joint_values(make_urdf_tree(old), old, q).items():
+        there[places[name].q : places[name].q + places[name].nq] = value
+    return there
+
+
+@pytest.mark.parametrize("name", EQUALITIES)
+def test_what_is_written_has_the_same_loops_for_mujoco(name: str, tmp_path: Path) -> None:
+    """Closed where they were, and open by as much elsewhere."""
+    old = load_skeleton(write(tmp_path, "gripper.xml", GRIPPER.format(EQUALITIES[name])))
+    path = tmp_path / "again.xml"
+    ik.save_skeleton(old, path)
+    new, judge, (loop,) = load_skeleton(path), Judge(path), old.loops
+    (again,) = new.loops
+    assert (again.a, again.b, again.kind) == (loop.a, loop.b, loop.kind)
+    assert np.asarray(again.points) == pytest.approx(np.asarray(loop.points), abs=1e-15)
+    index = [new.bone_index(bone) for bone in old.bone_names]
+    for seed in range(3):
+        q = draw_pose(old, seed)
+        closed = ik.solve(old, ik.PostureGoal(q, weight=1e-2), q0=q).q
+        for pose, most in ((q, np.inf), (closed, 2e-7)):
+            there = place_like(new, path, old, pose)
+            np.testing.assert_allclose(
+                new.forward(there).positions[index], old.forward(pose).positions, atol=1e-12
+            )
+            gap = judge.measure(there)
+            assert np.abs(gap).max() < most
+            assert np.linalg.norm(gap[:3]) == pytest.approx(
+                np.linalg.norm(loop.find_gap(old.forward(pose))[:3]), abs=1e-12
+            )
+
+
+def test_followers_speeds_and_lost_loops_of_what_is_written(tmp_path: Path) -> None:
+    text = FOUR_BAR.replace("<equality>", '<equality><joint joint1="b" joint2="c" polycoef="0 2"/>')
+    figure = load_skeleton(write(tmp_path, "four_bar.xml", text)).with_max_speed({"crank.rz": 1.5})
+    rod = ik.Loop("crank", "rocker", kind="distance", distance=0.3)
+    figure = figure.with_loops([*figure.loops, rod])
+    path = tmp_path / "again.mjcf"
+    ik.save_skeleton(figure, tmp_path / "x.npz")
+    lost = ik.convert(tmp_path / "x.npz", path).lost
+    assert "1 closed loop: the figure moves as if open" in lost
+    new = load_skeleton(path)
+    assert new.max_speed[new.dof_names.index("crank.rz")] == 1.5
+    assert new.couplings == figure.couplings and new.loops == figure.loops[:1]
+    named = ik.Skeleton.build("x", [ik.Bone("world", joint=ik.Joint.revolute("x"))])
+    with pytest.raises(FileError, match="no name for a bone in MJCF"):
+        ik.save_skeleton(named, tmp_path / "x.xml")

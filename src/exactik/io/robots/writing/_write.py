@@ -7,16 +7,16 @@ of inertia, and parsers demand some beside a mass: they are those of a ball of w
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from html import escape
 
 import numpy as np
 
 from exactik._text import count_noun, join_names
-from exactik.errors import FileError
 from exactik.io._files import open_atomic
+from exactik.io.formats import find_format
 from exactik.io.robots import NO_LIMIT, JointPlace, read_robot
 from exactik.io.robots.writing._axes import is_ball
+from exactik.io.robots.writing._text import compute_moment, format_numbers, require_plain_names
 from exactik.io.robots.writing._tree import (
     UrdfTree,
     WrittenJoint,
@@ -27,8 +27,6 @@ from exactik.model import BoneMass, Skeleton
 from exactik.spatial import euler_angles
 from exactik.typing import Array
 
-WATER_DENSITY = 1000.0  # [kg/m³] that of bodies and, within a factor of three, of most robots
-
 
 def write_urdf(skeleton: Skeleton, path: str, *, markers: bool = False) -> None:
     """Write a skeleton as URDF.
@@ -38,10 +36,7 @@ def write_urdf(skeleton: Skeleton, path: str, *, markers: bool = False) -> None:
     """
     tree = make_urdf_tree(skeleton, markers)
     links = [tree.root, *(joint.child for joint in tree.joints)]
-    for name in (skeleton.name, *links, *(joint.name for joint in tree.joints)):
-        if name != name.strip() or not name.isprintable():
-            fault = f"the name {name!r} has blanks around it or letters that cannot be printed"
-            raise FileError(path, f"cannot be written: {fault}")
+    require_plain_names(path, [skeleton.name, *links, *(joint.name for joint in tree.joints)])
     followed = {joint.mimics for joint in tree.joints}
     lines = ['<?xml version="1.0" encoding="utf-8"?>', "<!-- written by exactik -->"]
     lines.append(f'<robot name="{escape(skeleton.name)}">')
@@ -57,13 +52,11 @@ def _format_link(name: str, mass: BoneMass | None) -> list[str]:
     """Return the lines of a link."""
     if mass is None:
         return [f'  <link name="{escape(name)}"/>']
-    # 2/5 m r² of the radius at which 4/3 π r³ weighs m.
-    moment = 0.4 * mass.mass * (0.75 * mass.mass / (math.pi * WATER_DENSITY)) ** (2.0 / 3.0)
-    on, off = f'"{moment!r}"', '"0.0"'
+    on, off = f'"{compute_moment(mass.mass)!r}"', '"0.0"'
     return [
         f'  <link name="{escape(name)}">',
         "    <inertial>",
-        f'      <origin xyz="{_format_numbers(mass.center)}" rpy="0.0 0.0 0.0"/>',
+        f'      <origin xyz="{format_numbers(mass.center)}" rpy="0.0 0.0 0.0"/>',
         f'      <mass value="{mass.mass!r}"/>',
         f"      <inertia ixx={on} iyy={on} izz={on} ixy={off} ixz={off} iyz={off}/>",
         "    </inertial>",
@@ -83,10 +76,10 @@ def _format_joint(joint: WrittenJoint, is_followed: bool) -> list[str]:
         f'    <child link="{escape(joint.child)}"/>',
     ]
     yaw_pitch_roll = euler_angles("ZYX", joint.R_parent_child)
-    xyz, rpy = _format_numbers(joint.p_parent_child), _format_numbers(yaw_pitch_roll[::-1])
+    xyz, rpy = format_numbers(joint.p_parent_child), format_numbers(yaw_pitch_roll[::-1])
     lines.append(f'    <origin xyz="{xyz}" rpy="{rpy}"/>')
     if joint.kind in ("revolute", "prismatic"):
-        lines.append(f'    <axis xyz="{_format_numbers(joint.axis)}"/>')
+        lines.append(f'    <axis xyz="{format_numbers(joint.axis)}"/>')
         low, high = np.clip(joint.limits, -NO_LIMIT, NO_LIMIT).tolist()
         ends = "" if is_continuous else f'lower="{low!r}" upper="{high!r}" '
         speed = joint.max_speed if 0.0 < joint.max_speed < NO_LIMIT else NO_LIMIT  # NaN: 0 · inf
@@ -97,28 +90,25 @@ def _format_joint(joint: WrittenJoint, is_followed: bool) -> list[str]:
     return [*lines, "  </joint>"]
 
 
-def _format_numbers(values: Iterable[float]) -> str:
-    return " ".join(repr(float(x) + 0.0) for x in values)  # + 0.0: no minus before a zero
-
-
 POSES = 100  # random ones in which places are compared, for a figure that is told to two digits
 SPAN = 1.0  # rad or m about the neutral pose that they take where a dof has no limit
 MAX_NAMES = 3  # in a sentence
 
 
-def find_urdf_losses(old: Skeleton, new: Skeleton, path: str) -> list[str]:
+def find_robot_losses(old: Skeleton, new: Skeleton, path: str) -> list[str]:
     """Return what was lost, a sentence each.
 
     Args:
         old: what was written.
         new: what was read from the file.
     """
-    tree, lost = make_urdf_tree(old), []
+    form, tree, lost = find_format(path), make_urdf_tree(old), list[str]()
+    name = "" if form is None else form.name
     kept = [name for name in old.markers if name in new.bone_names]
     extra = [bone for bone in new.bone_names if bone not in (*old.bone_names, *kept)]
     if len(extra) > 0:
         count = count_noun(len(extra), "bone")
-        lost.append(f"the number of bones: URDF needs {count} more, {_quote(extra)}")
+        lost.append(f"the number of bones: {name} needs {count} more, {_quote(extra)}")
     balls = [b.name for b in old.bones if is_ball(b.joint) and b.joint.kind != "free"]
     if len(balls) > 0:
         count = count_noun(len(balls), "ball joint")
@@ -130,7 +120,7 @@ def find_urdf_losses(old: Skeleton, new: Skeleton, path: str) -> list[str]:
     if tree.curves > 0:
         count = count_noun(tree.curves, "motion")
         off = _find_distance(old, new, tree, read_robot(path, None, floating=False).joints)
-        text = f"curves of {count} that follow coordinates: URDF has lines"
+        text = f"curves of {count} that follow coordinates: {name} has lines here"
         lost.append(f"{text}, and bones are up to {off:.2g} m from their places")
     limited = [
         dof
