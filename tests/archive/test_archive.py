@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import exactik as ik
@@ -210,6 +211,8 @@ def test_long_takes_are_solved_in_parts_and_joined(solved: Path, tmp_path: Path,
     for name in ("take0000.bvh", "take0000.npz"):
         bits = [(tmp_path / out / "takes" / name).read_bytes() for out in ("out", "uncut")]
         assert bits[0] == bits[1]
+    with np.load(takes / "take0000.npz") as arrays:
+        assert arrays["quality"].shape == (12, ik.load_motion(takes / "take0000.npz").skeleton.nv)
     again = run(solved, tmp_path / "out", client, **options)
     assert (again.solved, again.found) == (0, 1)
 

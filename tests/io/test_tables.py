@@ -131,7 +131,8 @@ def recordings(draw: st.DrawFn) -> ik.Markers:
     positions = rng.normal(size=(frames, len(names), 3))
     positions[rng.random((frames, len(names))) < 0.3] = np.nan
     rate = draw(st.sampled_from([24.0, 60.0, 119.88, 1000.0]))
-    return ik.Markers(positions, tuple(names), rate, first_frame=draw(st.integers(1, 900)))
+    first, start = draw(st.integers(1, 900)), draw(st.sampled_from([0.0, 0.4, 725.0]))
+    return ik.Markers(positions, tuple(names), rate, first_frame=first, start_time=start)
 
 
 @given(recordings())
@@ -143,6 +144,7 @@ def test_markers_come_back_from_trc(tmp_path_factory: pytest.TempPathFactory, ma
     np.testing.assert_allclose(again.positions, markers.positions, rtol=1e-8, atol=1e-12)
     if len(markers) > 0:
         assert again.first_frame == markers.first_frame
+        np.testing.assert_allclose(again.times, markers.times, rtol=1e-8)
 
 
 @given(recordings())
@@ -156,6 +158,7 @@ def test_markers_come_back_from_npz_bit_for_bit(
     again = ik.load_markers(path)
     np.testing.assert_array_equal(again.positions, markers.positions)
     assert (again.names, again.rate, again.notes) == (markers.names, markers.rate, markers.notes)
+    assert again.start_time == markers.start_time
     assert again.others["FP1"].kind == "force" and again.up_axis == "y"
 
 

@@ -185,11 +185,9 @@ def joint_error(result: ik.Track, truth: ik.Motion) -> float:
     return float(np.linalg.norm(apart, axis=2).mean())
 
 
-@pytest.mark.parametrize(
-    ("share", "worse"), [(0.05, 1.3), pytest.param(0.3, 1.6, marks=pytest.mark.full)]
-)
-def test_by_default_gross_outliers_are_left_out(share: float, worse: float):
-    """Measured on seeds 11, 13 and 16: joints 1.00 times as far off at 5 %, 1.4 to 1.8 at 30 %."""
+@pytest.mark.parametrize("share", [0.05, pytest.param(0.3, marks=pytest.mark.full)])
+def test_by_default_gross_outliers_are_left_out(share: float):
+    """Seeds 11, 13 and 16: joints 0.97 to 0.98 times as far off at 5 %, 0.96 to 1.09 at 30 %."""
     motion = simulate_performance(4.0, 60.0, seed=6, acts=("wave", "squat"))
     rec = simulate_recording(motion, noise=0.001, tissue=0.008, gaps=0.0, swap=False, seed=6)
     clean = ik.track(motion.skeleton, rec.markers)
@@ -198,7 +196,7 @@ def test_by_default_gross_outliers_are_left_out(share: float, worse: float):
     result = ik.track(motion.skeleton, bad.markers)
     wanted = joint_error(clean, motion)
     assert joint_error(plain, motion) > 2.0 * wanted
-    assert joint_error(result, motion) < worse * wanted
+    assert joint_error(result, motion) < 1.3 * wanted
     assert result.left_out[bad.outliers].mean() > 0.95
     assert result.left_out[~bad.outliers].mean() < 0.005
     left_out = next(found for found in result.findings if found.kind == "left-out")

@@ -17,7 +17,7 @@ from exactik.archive.tasks._outputs import (
     name_outputs,
     write_formats,
 )
-from exactik.archive.tasks._parts import ERRORS, MOTION, join_motions
+from exactik.archive.tasks._parts import ERRORS, MOTION, QUALITY, join_motions, join_quality
 from exactik.archive.tasks._provenance import find_result, publish_result, read_provenance
 from exactik.archive.tasks._storage import Storage, fetch_file
 from exactik.archive.tasks._take import PARTS, TakeTask
@@ -85,7 +85,7 @@ class JoinTask:
         with storage.stage() as folder:
             staged: list[Path] = []
             for n, own in enumerate(name_outputs(stem, subjects)):
-                motions, of_parts = self._read(storage, n, subjects)
+                motions, of_parts, rated = self._read(storage, n, subjects)
                 joined = join_motions(
                     motions, ranges, hard_limits=self.take.options.limits == "hard"
                 )
@@ -96,7 +96,12 @@ class JoinTask:
                 seam = max(seam, joined.seam)
                 asked = self.take.options
                 staged += write_formats(
-                    joined.motion, folder / own, asked.formats, asked.angles, asked.rotations
+                    joined.motion,
+                    folder / own,
+                    asked.formats,
+                    asked.angles,
+                    asked.rotations,
+                    join_quality(rated),
                 )
             staged += self._copy_reports(storage, results, folder)
             reasons = [code for result in results for code in result.facts["reasons"]]
@@ -132,9 +137,9 @@ class JoinTask:
 
     def _read(
         self, storage: Storage, n: int, subjects: Sequence[str]
-    ) -> tuple[list[Motion], list[Any]]:
-        """Return the motions of a subject in all parts, with margins, and its errors, without."""
-        motions, errors = [], []
+    ) -> tuple[list[Motion], list[Any], list[Any]]:
+        """Return what a subject has in all parts: motions with margins, errors, names and codes."""
+        motions, errors, rated = [], [], []
         for name in self.parts:
             place = f"{PARTS}/{name.rpartition('/')[0]}".rstrip("/")
             own = name_outputs(name.rpartition("/")[2], subjects)[n]
@@ -142,7 +147,12 @@ class JoinTask:
                 motions.append(load_motion(path))
             with fetch_file(storage.join(f"{place}/{own}{ERRORS}")) as path:
                 errors.append(np.load(path))
-        return motions, errors
+            with (
+                fetch_file(storage.join(f"{place}/{own}{QUALITY}")) as path,
+                np.load(path) as arrays,
+            ):
+                rated.append((arrays["names"], arrays["codes"]))
+        return motions, errors, rated
 
     def _copy_reports(
         self, storage: Storage, results: Sequence[TaskResult], folder: Path

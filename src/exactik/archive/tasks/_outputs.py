@@ -15,6 +15,7 @@ from exactik.archive.tasks._storage import make_name
 from exactik.errors import UsageError
 from exactik.io import writable_suffixes
 from exactik.io.formats import BVH
+from exactik.io.tables import ColumnQuality
 from exactik.model.motion import Motion
 from exactik.recordings.pipeline import RecordingOptions, write_motion
 from exactik.recordings.tracking import PlainTrackOptions
@@ -108,6 +109,7 @@ def write_formats(
     formats: Sequence[str],
     angles: str | None = None,
     rotations: str | None = None,
+    quality: ColumnQuality | None = None,
 ) -> list[Path]:
     """Write a motion in all formats that were asked for; return the files.
 
@@ -117,11 +119,12 @@ def write_formats(
         formats: suffixes.
         angles: columns of tables, see `write_motion`.
         rotations: likewise.
+        quality: what values are worth, likewise.
     """
     staged: list[Path] = []
     for suffix in formats:
         path = stem.with_name(f"{stem.name}{suffix}")
-        written = write_motion(motion, path, angles, rotations)
+        written = write_motion(motion, path, angles, rotations, quality)
         staged += [file for file, _ in written if file not in staged]
     return staged
 

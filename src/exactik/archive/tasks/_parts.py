@@ -11,19 +11,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from exactik.errors import FileError
 from exactik.io import save_motion
+from exactik.io.tables import ColumnQuality
 from exactik.model.motion import Markers, Motion
-from exactik.recordings.tracking import Track, unwrap_motion
+from exactik.recordings.pipeline import rate_columns
+from exactik.recordings.tracking import Quality, Track, unwrap_motion
 from exactik.typing import Array
 
 MARGIN_SECONDS = 1.0
 """[s] solved beyond both ends of a part and not written: the smoother's memory is 0.2 s at 5 Hz."""
-MOTION, ERRORS = ".motion.npz", ".errors.npy"  # suffixes of what a part leaves
+# Suffixes of what a part leaves.
+MOTION, ERRORS, QUALITY = ".motion.npz", ".errors.npy", ".quality.npz"
+LEFT_OUT = (Quality.OPEN,)  # of the values, by tables
 
 
 class JoinedMotion(NamedTuple):
@@ -56,18 +61,33 @@ def find_window(markers: Markers, part: tuple[int, int] | None) -> tuple[float, 
 
 def trim_errors(track: Track, part: tuple[int, int] | None) -> Array:
     """Return the errors of the markers [m] in the frames of a part, (T, M)."""
-    if part is None:
-        return track.marker_errors
+    return track.marker_errors if part is None else _trim(track.marker_errors, track, part)
+
+
+def _trim(values: NDArray[Any], track: Track, part: tuple[int, int]) -> NDArray[Any]:
+    """Return what frames have, (T, …), of those of a part."""
     skip = count_before(part, track.markers.rate)
-    return track.marker_errors[skip : skip + part[1] - part[0]]
+    return values[skip : skip + part[1] - part[0]]
 
 
 def write_part(track: Track, stem: Path, part: tuple[int, int]) -> list[Path]:
-    """Write what a part leaves for the whole: its motion with margins, its errors without."""
-    motion, errors = (stem.with_name(f"{stem.name}{suffix}") for suffix in (MOTION, ERRORS))
+    """Write what a part leaves for the whole: its motion with margins, the rest without."""
+    motion, errors, quality = (
+        stem.with_name(f"{stem.name}{suffix}") for suffix in (MOTION, ERRORS, QUALITY)
+    )
     save_motion(track.motion, motion)
     np.save(errors, trim_errors(track, part))
-    return [motion, errors]
+    codes = rate_columns(track, LEFT_OUT).codes
+    names, table = list(codes), np.array([_trim(code, track, part) for code in codes.values()])
+    np.savez(quality, names=np.array(names), codes=table.reshape(len(names), -1))
+    return [motion, errors, quality]
+
+
+def join_quality(parts: Sequence[tuple[Array, Array]]) -> ColumnQuality:
+    """Return what the values of a take are worth, of names and codes of its parts."""
+    names, codes = parts[0][0].tolist(), np.concatenate([codes for _, codes in parts], axis=1)
+    words = tuple(quality.name.lower() for quality in Quality)
+    return ColumnQuality(dict(zip(names, codes, strict=True)), words, tuple(map(int, LEFT_OUT)))
 
 
 def join_motions(

@@ -17,7 +17,7 @@ from exactik.archive.tasks._outputs import (
     name_outputs,
     write_formats,
 )
-from exactik.archive.tasks._parts import find_window, trim_errors, write_part
+from exactik.archive.tasks._parts import LEFT_OUT, find_window, trim_errors, write_part
 from exactik.archive.tasks._provenance import (
     find_result,
     hash_facts,
@@ -33,6 +33,7 @@ from exactik.recordings.pipeline import (
     LoadedRecording,
     LoadedSkeleton,
     SolvedRecording,
+    rate_columns,
     read_recording,
     read_skeleton,
     solve_recording,
@@ -209,7 +210,12 @@ class TakeTask(FileTask):
             if self.part is None:
                 asked = self.options
                 staged += write_formats(
-                    one.track.motion, folder / own, asked.formats, asked.angles, asked.rotations
+                    one.track.motion,
+                    folder / own,
+                    asked.formats,
+                    asked.angles,
+                    asked.rotations,
+                    rate_columns(one.track, LEFT_OUT),
                 )
             else:
                 staged += write_part(one.track, folder / own, self.part)

@@ -108,6 +108,7 @@ def read_c3d(
         names=tuple(name for name, keep in zip(names, is_marker, strict=True) if keep),
         rate=frame_rate,
         first_frame=frames.first,
+        start_time=max(frames.first - 1, 0) / frame_rate,  # events of C3D count from frame 1
         units_in_file=unit,
         up_axis=_find_up_axis(parameters, notes),
         source=path,

@@ -73,6 +73,7 @@ def write_npz_markers(markers: Markers, path: str) -> None:
         "rate": markers.rate,
         "others": others,
         "first_frame": markers.first_frame,
+        "start_time": markers.start_time,
         "units_in_file": markers.units_in_file,
         "up_axis": markers.up_axis,
         "source": markers.source,
@@ -176,6 +177,7 @@ def read_npz_markers(path: str, notes: Notes, rate: float | None = None) -> Mark
             computed=tuple(map(str, contents.get("computed", ()))),  # files of 0.1 have none
             analog=_make_analog(contents, arrays),
             force_plates=_make_force_plates(contents, arrays),
+            start_time=float(contents.get("start_time", 0.0)),
         )
 
 

@@ -226,6 +226,7 @@ def read_tsv(
         names=make_marker_names(names, notes),
         rate=rate if rate is not None else estimate_rate(times, stated_rate, notes),
         first_frame=int(first_frame) if np.isfinite(first_frame) else 1,
+        start_time=float(times[0]) if len(times) > 0 and np.isfinite(times[0]) else 0.0,
         units_in_file=str(unit),
         source=path,
         metadata={"format": "Qualisys TSV", **{k: "\t".join(v) for k, v in values.items()}},

@@ -101,6 +101,7 @@ def load_timed_markers(
         names=names,
         rate=rate if rate is not None else estimate_rate(times, stated_rate, notes),
         first_frame=int(frame_numbers[0]) if has_number else 1,
+        start_time=float(times[0]) if len(times) > 0 and np.isfinite(times[0]) else 0.0,
         units_in_file=str(unit),
         source=path,
         others=others,
@@ -236,6 +237,7 @@ def write_trc(markers: Markers, path: str, length_unit: str | float = "mm") -> N
         file.write("Frame#\tTime\t" + "".join(f"{name}\t\t\t" for name in names) + "\n")
         axes = [f"{axis}{k + 1}" for k in range(count) for axis in AXES]
         file.write("\t\t" + "\t".join(axes) + "\n\n")
-        for t, row in enumerate(markers.positions.reshape(len(markers), 3 * count) * factor):
+        rows = markers.positions.reshape(len(markers), 3 * count) * factor
+        for t, (time, row) in enumerate(zip(markers.times.tolist(), rows, strict=True)):
             cells = ["" if x != x else f"{x:.9g}" for x in row.tolist()]
-            file.write("\t".join((str(first + t), f"{t / markers.rate:.9g}", *cells)) + "\n")
+            file.write("\t".join((str(first + t), f"{time:.9g}", *cells)) + "\n")

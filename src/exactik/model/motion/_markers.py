@@ -64,6 +64,7 @@ class Markers:
         analog: channels sampled beside the markers, None without any. They keep their own rate, are
             cut with the frames, and read from the file only when their values are asked for.
         force_plates: what the file has of them, in the world axes of the markers; likewise.
+        start_time: of the first frame [s], as the file counts.
     """
 
     positions: Array
@@ -79,6 +80,7 @@ class Markers:
     computed: tuple[str, ...] = ()
     analog: Analog | None = None
     force_plates: tuple[ForcePlate, ...] = ()
+    start_time: float = 0.0
 
     def __post_init__(self) -> None:
         """Check shapes; keep arrays read-only."""
@@ -125,14 +127,14 @@ class Markers:
 
     def __reduce__(self) -> tuple[Any, ...]:
         plain = (dict(self.others), dict(self.metadata), self.notes, self.computed)
-        plain += (self.analog, self.force_plates)
+        plain += (self.analog, self.force_plates, self.start_time)
         head = (self.positions, self.names, self.rate, self.first_frame)
         return type(self), (*head, self.units_in_file, self.up_axis, self.source, *plain)
 
     @property
     def times(self) -> Array:
-        """Time of each frame from the first [s], (T,)."""
-        return np.arange(len(self)) / self.rate
+        """Time of each frame [s], as the file counts, (T,)."""
+        return self.start_time + np.arange(len(self)) / self.rate
 
     @property
     def missing(self) -> BoolArray:
@@ -181,6 +183,7 @@ class Markers:
             others=others,
             analog=None if self.analog is None else self._cut_samples(self.analog, part),
             force_plates=tuple(self._cut_samples(plate, part) for plate in self.force_plates),
+            start_time=self.start_time + part.start / self.rate,
         )
 
     def _cut_samples(self, sampled: Sampled, frames: slice) -> Sampled:

@@ -45,6 +45,7 @@ class JointAngles:
     # The part of it that comes of noise, (T, n): what is wrong with the figure lasts, and
     # differences between frames do not have it
     noise_sd: Array | None = None
+    start_time: float = 0.0  # of the first frame [s], as the file counts
 
     def __post_init__(self) -> None:
         """Keep arrays read-only."""
@@ -62,8 +63,8 @@ class JointAngles:
 
     @property
     def times(self) -> Array:
-        """Time of each frame from the first [s], (T,)."""
-        return np.arange(len(self)) / self.rate
+        """Time of each frame [s], as the file counts, (T,)."""
+        return self.start_time + np.arange(len(self)) / self.rate
 
     @property
     def degrees(self) -> Array:
@@ -141,6 +142,7 @@ def compute_joint_angles(motion: Motion, bones: Mapping[str, str] | None = None)
         rate=motion.rate,
         first_frame=motion.first_frame,
         near_lock=np.stack(locks, axis=1) if locks else np.empty(shape, dtype=bool),
+        start_time=motion.start_time,
     )
 
 

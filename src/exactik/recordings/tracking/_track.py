@@ -279,7 +279,14 @@ def _make_motion(job: TrackingJob, q: Array) -> tuple[Motion, bool]:
             strength=settings.strength,
         )
         unwrap_path(problem, q)
-    motion = Motion(skeleton, q, markers.rate, markers.first_frame, markers.up_axis)
+    motion = Motion(
+        skeleton,
+        q,
+        markers.rate,
+        first_frame=markers.first_frame,
+        up_axis=markers.up_axis,
+        start_time=markers.start_time,
+    )
     if settings.max_speed is not None:
         motion = keep_speeds(motion, settings.max_speed)
     return motion, is_settled or is_bounded

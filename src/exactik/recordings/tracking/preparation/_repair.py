@@ -90,18 +90,18 @@ def repair_outliers(
     repaired = _exchange(recorded, swaps)
     sigma, robust_paths = _solve_robustly(run, cleaned, q, suspected, starts)
     q = _choose_better(repaired, q, *robust_paths)
-    far = find_gross_outliers(repaired, q)
+    far = _find_outliers(repaired, q, by_paths.spikes)
     exchanged = _find_exchanged(repaired, q, far)
     if len(exchanged) > 0:
         swaps += exchanged
         repaired = _exchange(repaired, exchanged)
-        far = find_gross_outliers(repaired, q)
+        far = _find_outliers(repaired, q, by_paths.spikes)
     if len(swaps) == 0 and not far.any():
         return None
     for rounds in range(1, MAX_ROUNDS + 1):
         left, filled = _leave_out(repaired, far, sigma, run.options)
         path = _solve_again(replace(run, problem=filled), q)
-        still_far = find_gross_outliers(repaired, path.q)
+        still_far = _find_outliers(repaired, path.q, by_paths.spikes)
         if rounds == MAX_ROUNDS or (far == still_far).all():
             outliers = Outliers(swaps=tuple(swaps), spikes=far)
             return PreparedMarkers(recorded=left, problem=filled, outliers=outliers), path
@@ -171,6 +171,17 @@ def _choose_better(problem: TrackingProblem, *paths: Array) -> Array:
     return np.choose(np.argmin(costs, axis=0)[:, None], paths)
 
 
+def _find_outliers(problem: TrackingProblem, q: Array, spikes: BoolArray) -> BoolArray:
+    """Return gross outliers at poses q, (T, nq), and spikes in paths half as far from the figure.
+
+    A figure that has few markers to go by bends half of the way to a sample that is thrown away;
+    the path of the marker does not.
+    """
+    distance = _measure_distances(problem, q)
+    is_off = find_far_samples(distance, SUSPICION_SHARE, most=1.0)
+    return find_gross_outliers(problem, q) | (spikes & is_off)
+
+
 def find_gross_outliers(problem: TrackingProblem, q: Array, share: float = 1.0) -> BoolArray:
     """Return which samples are far from their places at poses q, (T, nq), all of a sudden, (T, M).
 
@@ -213,8 +224,13 @@ def _measure_jump(path: Array, frame: int, beside: IntArray) -> float:
     return jump
 
 
-def find_far_samples(distance: Array, share: float = 1.0) -> BoolArray:
-    """Return which samples are far from their places, (T, M), of all distances [m]."""
+def find_far_samples(
+    distance: Array, share: float = 1.0, most: float = MAX_OUTLIER_SHARE
+) -> BoolArray:
+    """Return which samples are far from their places, (T, M), of all distances [m].
+
+    At most a share of the markers in a frame.
+    """
     seen = np.isfinite(distance)
     if not seen.any():
         return seen
@@ -222,7 +238,7 @@ def find_far_samples(distance: Array, share: float = 1.0) -> BoolArray:
     usual = np.array([np.median(d[s]) if s.any() else 0.0 for d, s in columns])
     least = max(share * MIN_OUTLIER_M, OUTLIER_RATIO_OF_ALL * float(np.median(distance[seen])))
     far = np.nan_to_num(distance) > np.maximum(least, OUTLIER_RATIO * usual)
-    far[far.sum(axis=1) > MAX_OUTLIER_SHARE * seen.sum(axis=1)] = False
+    far[far.sum(axis=1) > most * seen.sum(axis=1)] = False
     return far
 
 
