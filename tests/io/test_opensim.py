@@ -17,6 +17,7 @@ import pytest
 import exactik as ik
 from exactik.errors import FileError, FileWarning
 from exactik.io import inspect_file, load_opensim_model
+from exactik.io.opensim.scaling import GenericModel
 from exactik.io.tables import _mot
 from exactik.spatial import euler_angles, exp_rotation
 from exactik.typing import Array
@@ -190,6 +191,25 @@ def test_constraints_that_close_loops_are_kept_and_closed(leg: Path) -> None:
     k = figure.bone_index("pelvis")
     seen = (pose.point("shank", (0, -0.1, 0)) - pose.positions[k]) @ pose.rotations[k]
     assert seen[[0, 2]] == pytest.approx((0.1, 0.0), abs=near)
+
+
+def test_a_scaled_model_keeps_its_loops_as_opensim_does(leg: Path, tmp_path: Path) -> None:
+    """OpenSim 4.6 scales the frames of a weld, and no point, line or distance of the others."""
+    coupler = "<CoordinateCouplerConstraint"
+    weld = """<WeldConstraint name="weld"><socket_frame1>own</socket_frame1>
+      <socket_frame2>/ground</socket_frame2><frames><PhysicalOffsetFrame name="own">
+      <socket_parent>/bodyset/shank</socket_parent><translation>0.1 0.2 0.3</translation>
+      <orientation>0 0 0</orientation></PhysicalOffsetFrame></frames></WeldConstraint>"""
+    leg.write_text(leg.read_text().replace(coupler, f"{LOOPS}{weld}{coupler}"))
+    generic, factors = GenericModel(leg), np.array([2.0, 3.0, 4.0])
+    bodies = [body.name for body in generic.model.bodies]
+    generic.scale(dict.fromkeys(bodies, factors), mass=-1.0, keeps_mass_distribution=True)
+    generic.save(str(tmp_path / "scaled.osim"), "")
+    *others, moved = ik.load_skeleton(tmp_path / "scaled.osim").loops
+    *before, plain = ik.load_skeleton(leg).loops
+    assert others == before and len(others) == 3
+    np.testing.assert_allclose(np.asarray(moved.points)[0], (0.2, 0.6, 1.2), atol=1e-12)
+    assert (moved.name, moved.kind, moved.b) == (plain.name, "weld", None)
 
 
 def test_welded_frames_are_where_the_file_has_them(leg: Path) -> None:
