@@ -8,9 +8,10 @@ DEMO := .venv/.stamp-demo
 STAMP := .venv/.stamp
 PEERS := .venv/.peers
 DOCS := .venv-docs/.stamp
+BLENDER := .venv-blender/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup library demo test test-all test-slow test-gpu test-learning test-browser test-processors browser lint docs bench peers mutants fuzz recordings campaign wheel release-check clean
+.PHONY: help setup library demo test test-all test-slow test-gpu test-learning test-browser test-blender test-processors browser blender lint docs bench peers mutants fuzz recordings campaign wheel release-check clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -52,6 +53,9 @@ test-learning: $(STAMP) library ## run the tests of gradients, with PyTorch and 
 test-browser: $(STAMP) library browser ## pose and play in a real browser, with a mouse
 	$(BIN)/python -m pytest -m browser $(ARGS)
 
+test-blender: $(STAMP) library $(BLENDER) ## run the tests that need Blender, as the package bpy, which this installs
+	@EXACTIK_BLENDER=$(CURDIR)/.venv-blender/bin/python $(BIN)/python -m pytest tests/rivals -k blender $(ARGS)
+
 browser: ## install the Chromium of Debian's packages, unless it is there (or EXACTIK_CHROMIUM is set)
 	@test -n "$$EXACTIK_CHROMIUM" || test -x /usr/bin/chromium || { \
 		echo "Installing Chromium ..."; \
@@ -90,6 +94,9 @@ wheel: $(STAMP) ## build a wheel for this kind of machine into dist/ and try it 
 	@EXACTIK_LEVELS="$(LEVELS)" $(BIN)/python -m pip wheel -q --disable-pip-version-check --no-deps -w dist .
 	@$(BIN)/python tools/wheel_check.py dist/*.whl
 
+blender: wheel ## pack the Blender extension, with the wheels that it needs, into dist/
+	@$(BIN)/python extensions/blender/build.py dist/*.whl dist
+
 release-check: $(STAMP) ## build sdist and wheel, check them, and install them into fresh environments of Python 3.11 to 3.13
 	@$(BIN)/python tools/release_check.py $(ARGS)
 
@@ -121,6 +128,15 @@ $(PEERS): $(STAMP)
 	@echo "Installing the tools that the benchmarks compare with ..."
 	@$(PIP) -e '.[peers]' || \
 		echo "Some could not be installed; their rows will be missing." >&2
+	@touch $@
+
+# Its Python is that of Blender, 3.11; and the checkout is installed beside it.
+$(BLENDER): pyproject.toml
+	@echo "Setting up .venv-blender with Blender's bpy, 0.4 GB ..."
+	@$(PYTHON) -m venv .venv-blender
+	@.venv-blender/bin/python -m pip install -qq --disable-pip-version-check 'bpy==4.5.*' -e . || { \
+		echo "bpy 4.5 is for Python 3.11, and '$(PYTHON)' may be another: try make PYTHON=python3.11" >&2; \
+		exit 1; }
 	@touch $@
 
 $(DOCS): pyproject.toml
