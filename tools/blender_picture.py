@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.support.blender_sessions import load_extension
 
-MOMENTS = (0.14, 0.42, 0.62, 0.84)  # of the recording
-APART = 0.85  # [m]
+MOMENTS = (0.089, 0.349, 0.631, 0.926)  # a step, a kick, a squat, a jumping jack
+APART = 1.0  # [m]
 
 
 def make_material(name: str, colour: tuple[float, ...], alpha: float) -> Any:
@@ -60,7 +60,7 @@ def main(recording: Path, target: Path) -> None:
     bpy.ops.exactik.import_markers("EXEC_DEFAULT", filepath=str(recording))
     rig, scene = bpy.context.object, bpy.context.scene
     skin, bone_look = (
-        make_material("skin", (0.75, 0.35, 0.18), 0.45),
+        make_material("skin", (0.75, 0.35, 0.18), 0.3),
         make_material("bone", (0.0, 0.12, 0.2), 1.0),
     )
     for k, moment in enumerate(MOMENTS):
@@ -84,7 +84,7 @@ def main(recording: Path, target: Path) -> None:
     camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
     camera.location = (5.6, 0.9, 1.5)
     look = Vector((0, 0, 0.92)) - camera.location
-    camera.rotation_euler, camera.data.lens = look.to_track_quat("-Z", "Y").to_euler(), 50
+    camera.rotation_euler, camera.data.lens = look.to_track_quat("-Z", "Y").to_euler(), 44
     for thing in (sun, camera):
         bpy.context.collection.objects.link(thing)
     scene.camera, scene.world = camera, bpy.data.worlds.new("world")

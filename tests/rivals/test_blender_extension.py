@@ -34,8 +34,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         acts = (("walk",), ("jack", "squat"))[seed]
         recording = simulate_recording(simulate_performance(3.0, seed=seed, acts=acts), seed=seed)
         recording.markers.save(made / f"{name}.c3d")
+        recording.truth.save(made / "motion.glb")  # of the last one
         files.append(made / f"{name}.c3d")
-    recording.truth.save(made / "motion.glb")
     files += [REAL] if REAL.is_file() else []
     arguments = [str(path) for path in (made, *files, made / "motion.glb")]
     command = [str(python), "-m", "tests.support.blender_sessions", *arguments]

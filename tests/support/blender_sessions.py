@@ -62,8 +62,8 @@ def call(name: str, bone: str, side: str) -> str:
 
 def add_person(name: str) -> Any:
     """Add a rig: "person"; with other names, axes, rolls, place and scale; or a limited child."""
-    import bpy
-    from mathutils import Vector
+    import bpy  # pyright: ignore[reportMissingImports]
+    from mathutils import Vector  # pyright: ignore[reportMissingImports]
 
     rng = np.random.default_rng(3)
     data = bpy.data.armatures.new(name)
@@ -115,7 +115,7 @@ def load_extension() -> Any:
 
 def look(rig: Any) -> dict[str, Any]:
     """Return heads, frames and tails of the bones in the world in every frame of the scene."""
-    import bpy
+    import bpy  # pyright: ignore[reportMissingImports]
 
     scene = bpy.context.scene
     heads, turns = [], []
@@ -136,7 +136,7 @@ def look(rig: Any) -> dict[str, Any]:
 
 def look_at_skin(rig: Any) -> np.ndarray:
     """Return the vertices of the body on a rig in the first frame, (n, 3) [m]."""
-    import bpy
+    import bpy  # pyright: ignore[reportMissingImports]
 
     scene = bpy.context.scene
     scene.frame_set(scene.frame_start)
@@ -173,7 +173,7 @@ def attempt(operator: Any, **options: Any) -> str:
 
 def pin_and_pull(name: str) -> dict[str, Any]:
     """Pull the left hand of a rig that stands with bent knees, both feet pinned."""
-    import bpy
+    import bpy  # pyright: ignore[reportMissingImports]
 
     bpy.ops.wm.read_factory_settings(use_empty=True)
     rig = add_person(name)
@@ -203,7 +203,7 @@ def pin_and_pull(name: str) -> dict[str, Any]:
 
 
 def look_once(rig: Any) -> dict[str, Any]:
-    import bpy
+    import bpy  # pyright: ignore[reportMissingImports]
 
     scene = bpy.context.scene
     start, end = scene.frame_start, scene.frame_end
@@ -215,7 +215,7 @@ def look_once(rig: Any) -> dict[str, Any]:
 
 
 def main(folder: Path, recordings: list[Path], motion: Path) -> None:
-    import bpy
+    import bpy  # pyright: ignore[reportMissingImports]
 
     module = load_extension()
     ends: dict[str, str] = {}
