@@ -12,11 +12,13 @@ import subprocess
 import sys
 import tempfile
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import exactik as ik
 from benchmarks.robots import SHARED
 from benchmarks.support.hdm05 import LOCK, TAKES, load_take
+from benchmarks.support.live_servers import go_to_and_fro
 from benchmarks.support.report import Metric, Report
 from exactik.recordings.live import (
     FileSource,
@@ -58,7 +60,9 @@ def measure(kind: str, path: Path, rate: float, solver: LiveSolver) -> tuple[int
 
     if kind == "file":
         markers = ik.load_markers(path)
-        session = LiveSession(FileSource(markers.between(0, SECONDS), rate), solver, open_sinks)
+        frames = go_to_and_fro(len(markers), round(rate * SECONDS))
+        long = replace(markers, positions=markers.positions[frames])
+        session = LiveSession(FileSource(long, rate), solver, open_sinks)
         report = session.run()
         return report.frames, report
     listening = UdpSource() if kind == "udp" else None

@@ -19,7 +19,7 @@ import numpy as np
 
 import exactik as ik
 from exactik.recordings.live import LiveFrame, format_frame
-from exactik.typing import Array
+from exactik.typing import Array, IntArray
 
 LOOPBACK = "127.0.0.1"
 WAIT_S = 0.05
@@ -302,13 +302,17 @@ SERVERS: dict[str, Any] = {
 
 def play(server: Server, markers: ik.Markers, rate: float, seconds: float) -> int:
     """Send a recording to and fro at a rate for some time; return how many frames."""
-    count, frames = round(rate * seconds), len(markers)
-    begin = time.perf_counter()
-    for n in range(count):
+    frames, begin = go_to_and_fro(len(markers), round(rate * seconds)), time.perf_counter()
+    for n, k in enumerate(frames):
         time.sleep(max(begin + n / rate - time.perf_counter(), 0.0))
-        k = n % (2 * frames - 2)
-        server.send(n, n / rate, markers.positions[min(k, 2 * frames - 2 - k)])
-    return count
+        server.send(n, n / rate, markers.positions[k])
+    return len(frames)
+
+
+def go_to_and_fro(frames: int, count: int) -> IntArray:
+    """Return so many frames of a recording: to its end, back to its start, and so on."""
+    k = np.arange(count) % (2 * frames - 2)
+    return np.minimum(k, 2 * frames - 2 - k)
 
 
 def main() -> None:

@@ -56,6 +56,7 @@ def test_the_figure_is_fitted_first(take: Path, tmp_path: Path):
         (("TAKE", "--skeleton", "human", "--rate", "-5"), "--rate is -5"),
         (("TAKE", "--skeleton", "human", "-o", "out.txt"), "-o is 'out.txt'"),
         (("TAKE", "--skeleton", "human", "--send", "carrier:7", "--rate", "inf"), "--send is"),
+        (("TAKE", "--skeleton", "human", "--send", "lsl", "--rate", "inf"), "whole network"),
         (("none.bvh.part",), "none.bvh.part: cannot be read"),
         (("none.c3d", "--skeleton", "human"), "none.c3d"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import signal
 import threading
+import webbrowser
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -47,12 +48,14 @@ from exactik.recordings.live import (
 from exactik.recordings.pipeline import (
     LoadedSkeleton,
     RecordingOptions,
+    find_motion_up,
     read_recording,
     write_motion,
 )
 
 SHOW_SECONDS = 0.2  # [s] between two looks at angles in the terminal
 MIN_FRAMES_TO_FIT = 10  # that a figure can be fitted to
+LOCAL = (LOOPBACK, "localhost", "::1")
 SOURCES = "qualisys[:PORT], optitrack[:PORT], lsl[:STREAM], udp[:PORT] or a recording to replay"
 
 
@@ -76,7 +79,9 @@ class LiveOptions:
         None, "Motion to write at the end: BVH, GLB, NPZ, ….", metavar="FILE", flags="--output -o"
     )
     send: tuple[str, ...] = option(
-        (), "udp:PORT, udp:HOST:PORT or lsl[:NAME]; may be given repeatedly.", metavar="WHERE"
+        (),
+        "udp:PORT, udp:HOST:PORT, or with --host lsl[:NAME]; may be given repeatedly.",
+        metavar="WHERE",
     )
     view: bool = option(False, "Show the figure in the browser.", flags="--view")
     seconds: float | None = option(None, "End after so long; else at Ctrl-C.", metavar="SECONDS")
@@ -102,7 +107,7 @@ def live(
     Examples:
         exactik live qualisys --host 192.168.0.10 --skeleton subject.npz --view
         exactik live optitrack --skeleton human --calibrate-seconds 5 -o take.bvh
-        exactik live udp:5005 --skeleton subject.npz --send udp:5006 --send lsl
+        exactik live udp:5005 --skeleton subject.npz --send udp:5006
         exactik live walk.c3d --rate 250 --skeleton subject.npz
         exactik live take.bvh.part -o take.bvh
     """
@@ -117,9 +122,9 @@ def live(
     if skeleton is None:
         raise UsageError("no figure; expected --skeleton with a file, or human")
     figure = read_figure(skeleton)
-    session = _make_session(source, figure, wanted, options)
+    session = _make_session(source, figure, wanted, options, page)
     say(f"listening to {session.source.title}; Ctrl-C ends it")
-    _run(session, figure, wanted.seconds, page if wanted.view else None)
+    _run(session, wanted.seconds)
     report = session.report
     for words in report.written:
         say(f"written  {words}")
@@ -130,10 +135,14 @@ def live(
 
 
 def _make_session(
-    name: str, figure: LoadedSkeleton, wanted: LiveOptions, options: RecordingOptions
+    name: str,
+    figure: LoadedSkeleton,
+    wanted: LiveOptions,
+    options: RecordingOptions,
+    page: PageOptions,
 ) -> LiveSession:
     """Return what is to be run."""
-    calibrate, is_open = wanted.calibrate_seconds, wanted.host is not None
+    calibrate = wanted.calibrate_seconds
     options = replace(options, fit=calibrate is not None)
     source, options = _open_source(name, wanted, figure, options)
 
@@ -154,18 +163,21 @@ def _make_session(
         return solver
 
     def open_sinks(solver: LiveSolver) -> list[PoseSink]:
-        sinks = [_open_sink(where, solver, is_open=is_open) for where in wanted.send]
+        sinks = [_open_sink(where, solver, wanted.host) for where in wanted.send]
         if wanted.output is not None:
             sinks.append(MotionFile(wanted.output, solver.skeleton, solver.rate, figure.up))
+        if wanted.view:
+            sinks.append(_open_page(session, solver, figure.up, page))
         return sinks
 
-    return LiveSession(
+    session = LiveSession(
         source,
         prepare,
         open_sinks,
         say=lambda text: complain(text, "dim"),
         prepare_seconds=MIN_PREPARE_SECONDS if calibrate is None else calibrate,
     )
+    return session
 
 
 def _recover(part: str, output: str | None) -> None:
@@ -191,7 +203,7 @@ def _open_source(
             return OptiTrackSource(address, *port), options
         return UdpSource(*(port or [0]), host=address), options
     if kind == "lsl":
-        return LslSource(rest, is_open=host is not None), options
+        return LslSource(rest, is_open=address not in LOCAL), options
     if rate is not None and not rate > 0.0:
         raise UsageError(f"--rate is {rate:g}; expected a number > 0, or inf")
     read = read_recording(Path(text), figure.up, options, align=False)
@@ -202,14 +214,17 @@ def _open_source(
     return FileSource(read.markers, rate), options
 
 
-def _open_sink(text: str, solver: LiveSolver, *, is_open: bool) -> PoseSink:
+def _open_sink(text: str, solver: LiveSolver, host: str | None) -> PoseSink:
     kind, _, rest = text.partition(":")
     if kind == "lsl":
-        return LslSink(solver.skeleton, rest or "exactik", is_open=is_open)
-    host, _, port = rest.rpartition(":")
+        if host is None:
+            raise UsageError("--send lsl opens a port to the whole network; --host allows that")
+        name = rest or "exactik"
+        return LslSink(solver.skeleton, name, solver.rate, is_open=host not in LOCAL)
+    to, _, port = rest.rpartition(":")
     if kind != "udp" or port == "":
         raise UsageError(f"--send is {text!r}; expected udp:PORT, udp:HOST:PORT or lsl")
-    return UdpSink(solver.skeleton, _parse_port("--send", text, port), host or LOOPBACK)
+    return UdpSink(solver.skeleton, _parse_port("--send", text, port), to or LOOPBACK)
 
 
 def _parse_port(what: str, text: str, port: str) -> int:
@@ -218,9 +233,7 @@ def _parse_port(what: str, text: str, port: str) -> int:
     return int(port)
 
 
-def _run(
-    session: LiveSession, figure: LoadedSkeleton, seconds: float | None, page: PageOptions | None
-) -> None:
+def _run(session: LiveSession, seconds: float | None) -> None:
     """Run a session until it ends, or the user ends it; show angles in the terminal."""
     with ExitStack() as stack:
         for name in ("SIGINT", "SIGTERM", "SIGHUP"):
@@ -233,49 +246,40 @@ def _run(
             timer.daemon = True
             timer.start()
             stack.callback(timer.cancel)
-        watcher = threading.Thread(target=_show, args=(session, figure, page), daemon=True)
-        watcher.start()
+        if err.is_terminal:
+            screen = threading.Thread(target=_show, args=(session,), daemon=True)
+            screen.start()
+            stack.callback(screen.join, 2.0)
         session.run()
-        watcher.join(timeout=2.0)
 
 
-def _show(session: LiveSession, figure: LoadedSkeleton, page: PageOptions | None) -> None:
-    """Show angles in the terminal and the figure in the browser until the session ends."""
-    with ExitStack() as stack:
-        viewed = page is None
-        screen = None
+def _show(session: LiveSession) -> None:
+    """Show angles in the terminal until the session ends."""
+    with Live(console=err, auto_refresh=False) as screen:
         while not session.stop.wait(SHOW_SECONDS):
             pose, solver = session.latest, session.solver
-            if pose is None or solver is None:
-                continue
-            if not viewed and page is not None:
-                from exactik.studio.viewer import LiveViewer
-
-                viewer = stack.enter_context(
-                    LiveViewer(
-                        solver.skeleton,
-                        lambda: session.latest,
-                        session.report.describe,
-                        up_axis=figure.up,
-                        q=pose.q,
-                        port=page.port,
-                    )
-                )
-                say(f"The page is at {viewer.url}")
-                if page.browser:
-                    import webbrowser
-
-                    webbrowser.open(viewer.url)
-                viewed = True
-            if err.is_terminal:
-                if screen is None:
-                    screen = stack.enter_context(Live(console=err, auto_refresh=False))
+            if pose is not None and solver is not None:
                 motion = Motion(solver.skeleton, pose.q[None], solver.rate)
                 screen.update(_make_table(motion, session.report.describe()), refresh=True)
 
 
+def _open_page(
+    session: LiveSession, solver: LiveSolver, up: str | None, page: PageOptions
+) -> PoseSink:
+    """Return the page that shows the figure."""
+    from exactik.studio.viewer import LiveViewer
+
+    q = solver.skeleton.neutral() if session.latest is None else session.latest.q
+    up = find_motion_up(Motion(solver.skeleton, q[None], solver.rate, up_axis=up))
+    viewer = LiveViewer(solver.skeleton, session.report.describe, up_axis=up, q=q, port=page.port)
+    say(f"The page is at {viewer.url}")
+    if page.browser:
+        webbrowser.open(viewer.url)
+    return viewer
+
+
 def _make_table(motion: Motion, status: str) -> Group:
-    """Return joint angles in degrees, left and right, above a line."""
+    """Return joint angles in degrees, left and right, below a line."""
     table = Table(box=None, padding=(0, 2), show_edge=False)
     for head in ("joint angle", "left", "right", ""):
         table.add_column(head, justify="left" if head == "joint angle" else "right")
@@ -288,4 +292,4 @@ def _make_table(motion: Motion, status: str) -> Group:
             cells.setdefault(name.removesuffix(side).replace("_", " "), {})[side] = text
     for name, sides in cells.items():
         table.add_row(name, *(sides.get(side, "") for side in ("_l", "_r", "")))
-    return Group(table, Text(status, style="dim"))
+    return Group(Text(status, style="dim"), table)

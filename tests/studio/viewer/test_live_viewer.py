@@ -24,12 +24,9 @@ def test_the_last_pose_is_drawn():
         solver.step(LiveFrame(markers.names, places, n))[0]
         for n, places in enumerate(markers.positions[:5])
     ]
-    shown = []
-    with LiveViewer(
-        motion.skeleton, lambda: shown[-1] if shown else None, lambda: "5 poses", up_axis="y"
-    ) as viewer:
+    with LiveViewer(motion.skeleton, lambda: "5 poses", up_axis="y") as viewer:
         before = np.array(viewer.figure.bones.batched_positions)
-        shown.append(poses[-1])
+        viewer.write(poses[-1])
         deadline = time.perf_counter() + 5.0
         while np.array_equal(viewer.figure.bones.batched_positions, before):
             assert time.perf_counter() < deadline

@@ -92,6 +92,6 @@ class PoseSink(Protocol):
         """Take a pose."""
         ...
 
-    def close(self) -> str:
-        """End; return what was written, in words."""
+    def close(self) -> str | None:
+        """End; return what was written, in words, if anything was."""
         ...

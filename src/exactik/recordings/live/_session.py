@@ -81,8 +81,10 @@ class LiveReport:
         counts = [
             f"{count_noun(self.solved, 'pose')} of {count_noun(self.frames, 'frame')}",
             f"{self.rate:.0f} Hz",
-            f"latency {1e3 * self.latency(0.5):.1f} ms (99.9 %: {1e3 * self.latency(0.999):.1f})",
         ]
+        if self.latencies.any():
+            usual, most = (1e3 * self.latency(share) for share in (0.5, 0.999))
+            counts.append(f"latency {usual:.1f} ms (99.9 %: {most:.1f})")
         faults = [
             f"{count} {word}"
             for word, count in (
@@ -121,7 +123,7 @@ class LiveSession:
         Args:
             source: of the frames.
             prepare: a solver, or what makes one of the first frames.
-            sinks: makes the places where poses go.
+            sinks: makes the places where poses go, when the first are there (`latest`).
             say: is called with what happens, a sentence each, from any thread.
             prepare_seconds: of frames that `prepare` gets [s].
             retry_seconds: until a source that is lost is looked for again [s].
@@ -227,35 +229,35 @@ class LiveSession:
             report.dropped += 1
             self.tell("dropped", f"a frame has waited for {1e3 * waited:.0f} ms: left out")
             return
-        self._solve(placed)
+        for pose in self._step(placed):
+            self._give(pose)
 
     def _begin(self) -> None:
         """Prepare the solver from the first frames; go on where that fails."""
         frames, self._first = self._first, []
         try:
             self.solver = self._prepare(frames)
-            self._sinks = list(self._make_sinks(self.solver))
         except ExactikError as error:
             if self.source.waits:
                 raise
-            self.solver = None
             self.tell("not prepared", f"not yet: {error}")
             return
         self._catch_up_until = time.perf_counter() + CATCH_UP_SECONDS
-        for frame in frames:
-            self._solve(frame)
+        poses = [pose for frame in frames for pose in self._step(frame)]
+        self.latest = poses[-1] if len(poses) > 0 else None
+        self._sinks = list(self._make_sinks(self.solver))
+        for pose in poses:
+            self._give(pose)
         gc.collect()
         gc.freeze()  # what is there stays; collections look at what is new
 
-    def _solve(self, frame: LiveFrame) -> None:
+    def _step(self, frame: LiveFrame) -> list[LivePose]:
         assert self.solver is not None
         try:
-            poses = self.solver.step(frame)
+            return self.solver.step(frame)
         except (ExactikError, ArithmeticError, ValueError) as error:
             self.tell("unsolved", f"frame {frame.number} was not solved: {error}")
-            return
-        for pose in poses:
-            self._give(pose)
+            return []
 
     def _give(self, pose: LivePose) -> None:
         for event in pose.events:
@@ -286,7 +288,8 @@ class LiveSession:
             self._give(pose)
         for sink in self._sinks:
             try:
-                self.report.written.append(sink.close())
+                words = sink.close()
+                self.report.written += [] if words is None else [words]
             except (OSError, ExactikError) as error:
                 self._say(f"could not be ended: {error}")
 

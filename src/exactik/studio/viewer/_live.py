@@ -33,12 +33,11 @@ ROOM = 1.0  # [m] around the figure at first, in which people move
 
 
 class LiveViewer(Viewer):
-    """The last pose of a session, drawn some times a second from a thread of its own."""
+    """Where the poses of a session go: the last is drawn from a thread, some times a second."""
 
     def __init__(
         self,
         skeleton: Skeleton,
-        latest: Callable[[], LivePose | None],
         describe: Callable[[], str],
         *,
         up_axis: str | None = "z",
@@ -49,7 +48,6 @@ class LiveViewer(Viewer):
 
         Args:
             skeleton: the figure.
-            latest: gives the last pose; None if there is none yet.
             describe: gives the line below it.
             up_axis: which axis is up for the figure; z if nobody knows.
             q: pose that the camera begins with.
@@ -57,7 +55,7 @@ class LiveViewer(Viewer):
         """
         host = "127.0.0.1"
         super().__init__(start_guarded_server(host, port, label="exactik: live"), host)
-        self._skeleton, self._latest, self._describe = skeleton, latest, describe
+        self._skeleton, self._describe = skeleton, describe
         turn = axes_matrix(
             cyclic_axes(up_axis or "z", "z") if up_axis not in (None, "z") else "XYZ"
         )
@@ -66,28 +64,40 @@ class LiveViewer(Viewer):
         points = box.points @ turn.T
         room = np.array([ROOM, ROOM, 0.0])
         around = np.concatenate([points - room, points + room])
+        self._start, self._turn = points.mean(axis=0), turn
         framing = Framing(around, covered=WindowSize(0.0, 0.0))
         floor = find_floor(float(points[:, 2].min()), box.size)
-        set_up_scene(self.server, box.size, framing, floor)
+        self._world = self.server.scene.add_frame("/live", show_axes=False)
+        set_up_scene(self.server, box.size, framing, floor, "/live/floor")
         keep_in_view(self.server, lambda: framing)
-        self.server.scene.add_frame("/live", show_axes=False, wxyz=wxyz_from_matrix(turn))
-        self.figure = FigureScene(self.server, skeleton, "/live/figure")
+        self.server.scene.add_frame("/live/turned", show_axes=False, wxyz=wxyz_from_matrix(turn))
+        self.figure = FigureScene(self.server, skeleton, "/live/turned/figure")
         self.figure.show_as(BOTH)
         self._radius, self._markers, self._count = MARKER_RADIUS * box.size, None, -1
         self._text = self.server.gui.add_markdown("")
+        self._latest: LivePose | None = None
         self._drawn: LivePose | None = None
         self._thread = threading.Thread(target=self._run, name="exactik drawing", daemon=True)
         self._thread.start()
 
+    def write(self, pose: LivePose) -> None:
+        """Take a pose; it is drawn when it is time, if no later one has come."""
+        self._latest = pose
+
     def draw(self, pose: LivePose) -> None:
         """Show a pose."""
+        shown = self._skeleton.forward(pose.q)
+        away = (self._turn @ shown.positions.mean(axis=0) - self._start) * (1.0, 1.0, 0.0)
+        far = float(np.linalg.norm(away))
         with self.server.atomic():
-            self.figure.draw(self._skeleton.forward(pose.q))
+            # Who goes farther than there is room stays at its edge, and the floor moves.
+            self._world.position = -max(1.0 - ROOM / max(far, ROOM), 0.0) * away
+            self.figure.draw(shown)
             if len(pose.positions) != self._count:  # markers that were not known came
                 self._count = len(pose.positions)
                 self._markers = add_instances(
                     self.server,
-                    "/live/markers",
+                    "/live/turned/markers",
                     SPHERE_MESH,
                     np.zeros((self._count, 3)),
                     np.full(self._count, self._radius),
@@ -102,7 +112,7 @@ class LiveViewer(Viewer):
     def _run(self) -> None:
         count = 0
         while not self._closed.wait(DRAW_SECONDS):
-            pose = self._latest()
+            pose = self._latest
             if pose is not None and pose is not self._drawn:
                 self.draw(pose)
             if count % TEXT_DRAWINGS == 0:
