@@ -194,6 +194,10 @@ class LiveSession:
             if frame is None:
                 break
             self._take(frame)
+        while not self._queue.empty():  # what came before the end was asked for
+            frame = self._queue.get()
+            if frame is not None:
+                self._take(frame)
         if self.solver is None and len(self._first) > 0:
             self._begin()
 
@@ -223,9 +227,10 @@ class LiveSession:
                 self._begin()
             return
         waited = now - frame.arrival
-        if self._queue.empty():
+        if self._queue.empty() or now > self._catch_up_until:
             self._catch_up_until = 0.0
-        elif waited > MAX_WAIT_SECONDS and not (self.source.waits or now < self._catch_up_until):
+        is_catching_up = self.source.waits or self._catch_up_until > 0.0
+        if waited > MAX_WAIT_SECONDS and not is_catching_up and not self._queue.empty():
             report.dropped += 1
             self.tell("dropped", f"a frame has waited for {1e3 * waited:.0f} ms: left out")
             return
