@@ -102,3 +102,10 @@ def one_line(text: str, max_length: int = 400) -> str:
         text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in words)
     half = max_length // 2
     return text if len(text) <= max_length else f"{text[:half]} … {text[3 - half :]}"
+
+
+def align_columns(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows of cells as lines, cells of a column below each other; the last may be longer."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
+    padded = (map(str.ljust, row, (*widths, 0)) for row in rows)
+    return "\n".join("  ".join(cells).rstrip() for cells in padded)

@@ -129,8 +129,7 @@ def make_continuous(skeleton: Skeleton, q: Array) -> Array:
     q = q.copy()
     for _, start in skeleton.quaternions:
         wxyz = slice(start, start + 4)
-        dots = (q[1:, wxyz] * q[:-1, wxyz]).sum(axis=1)
-        q[1:, wxyz] *= np.cumprod(np.where(dots < 0.0, -1.0, 1.0))[:, None]
+        q[:, wxyz] = keep_signs(q[:, wxyz])
     tree = skeleton.tree
     for b, bone in enumerate(skeleton.bones, start=1):
         rotation = bone.joint.rotation_part
@@ -162,6 +161,13 @@ def compute_continuous_angles(order: str, rotation: Array, last: Array | None = 
     """
     angles = euler_angles(order, rotation)
     return _unwrap(_stay_on_branch(order, angles, last), last)
+
+
+def keep_signs(wxyz: Array) -> Array:
+    """Return quaternions over time, (T, …, 4), with signs that do not change between frames."""
+    steps = np.sum(wxyz[1:] * wxyz[:-1], axis=-1, keepdims=True)
+    signs = np.cumprod(np.where(steps < 0.0, -1.0, 1.0), axis=0)
+    return np.concatenate([wxyz[:1], wxyz[1:] * signs])
 
 
 def _stay_on_branch(order: str, angles: Array, last: Array | None = None) -> Array:

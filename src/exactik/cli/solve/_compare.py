@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from exactik.cli._app import SOLVE, AsJson, command, command_line, print_json, say, show_frames
+from exactik.cli._options import argument, output_option, value_option
 from exactik.errors import FileError, UsageError
 from exactik.io import files_to_write, suffix_of
 from exactik.recordings.pipeline import (
@@ -37,23 +38,19 @@ WRITERS = (".html", ".htm", ".csv")
 def compare(
     recordings: Annotated[
         list[str],
-        typer.Argument(
-            metavar="MARKERS...",
-            help="Two recordings of a person who walks or runs, or one: its right and left side.",
+        argument(
+            "MARKERS...",
+            "Two recordings of a person who walks or runs, or one: its right and left side.",
         ),
     ],
     *,
     skeleton: Annotated[
-        str,
-        typer.Option(metavar="FIGURE", help="The figure: human, or a file that fits the subject."),
+        str, value_option("FIGURE", "The figure: human, or a file that fits the subject.")
     ] = "human",
     output: Annotated[
         list[str] | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Page to write (.html), or all strides as a table, 0 to 100 % (.csv).",
+        output_option(
+            "FILE", "Page to write (.html), or all strides as a table, 0 to 100 % (.csv)."
         ),
     ] = None,
     same_markers: Annotated[

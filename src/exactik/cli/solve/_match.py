@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
-from exactik._text import count_noun
+from exactik._text import align_columns, count_noun
 from exactik.cli._app import SOLVE, AsJson, command, print_json, say
 from exactik.cli._options import argument, output_option, value_option
 from exactik.errors import UsageError
@@ -73,8 +73,7 @@ def match(
         for note in (*loaded.notes, *one.notes):
             say(f"note: {note}")
         say()
-        for line in _format_table(one):
-            say(line)
+        say(_format_table(one))
         say()
         say(_describe(one))
     if output is not None:
@@ -83,7 +82,7 @@ def match(
             say(f"Written: {output}")
 
 
-def _format_table(matched: MatchedRecording) -> list[str]:
+def _format_table(matched: MatchedRecording) -> str:
     rows = [("marker", "taken for", "bone", "off", "sure", "why")]
     for one in matched.mapping:
         away = matched.distances.get(one.recorded)
@@ -99,10 +98,7 @@ def _format_table(matched: MatchedRecording) -> list[str]:
         )
     for name, code in matched.left_out.items():
         rows.append((name, "–", "not used", "", "", f"on no subject [{code}]"))
-    widths = [max(len(row[k]) for row in rows) for k in range(5)]
-    return [
-        "  ".join([*(row[k].ljust(widths[k]) for k in range(5)), row[5]]).rstrip() for row in rows
-    ]
+    return align_columns(rows)
 
 
 def _describe(matched: MatchedRecording) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from exactik.errors import UsageError
 from exactik.io._files import open_atomic, read_text
 from exactik.io._notes import Notes
+from exactik.io._rest_frames import keep_signs
 from exactik.io._units import metres_per, require_named_unit
 from exactik.io.tables._columns import (
     AngleColumns,
@@ -143,9 +144,8 @@ def _list_rotations(motion: Motion, rotations: RotationColumns) -> list[Column]:
 def _make_continuous(wxyz: Array) -> Array:
     """Return quaternions (T, 4) with signs that do not change from frame to frame."""
     present = np.flatnonzero(np.isfinite(wxyz).all(axis=1))
-    steps = np.sum(wxyz[present[1:]] * wxyz[present[:-1]], axis=1)
     wxyz = wxyz.copy()
-    wxyz[present[1:]] *= np.cumprod(np.where(steps < 0.0, -1.0, 1.0))[:, None]
+    wxyz[present] = keep_signs(wxyz[present])
     return wxyz
 
 

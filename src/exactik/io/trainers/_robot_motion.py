@@ -18,6 +18,7 @@ import numpy as np
 
 from exactik._text import count_noun
 from exactik.errors import FileError
+from exactik.io._rest_frames import keep_signs
 from exactik.model import Bone, Pose, Skeleton
 from exactik.model.motion import Motion, turn_to_up
 from exactik.spatial import log_rotation, wxyz_from_matrix
@@ -154,10 +155,7 @@ class RobotMotion:
     @property
     def wxyz(self) -> Array:
         """The same as quaternions, (T, n_bodies, 4), continuous in sign over time."""
-        wxyz = wxyz_from_matrix(self.rotations)
-        steps = np.sum(wxyz[1:] * wxyz[:-1], axis=2, keepdims=True)
-        wxyz[1:] *= np.cumprod(np.where(steps < 0.0, -1.0, 1.0), axis=0)
-        return wxyz
+        return keep_signs(wxyz_from_matrix(self.rotations))
 
     @property
     def linear_velocities(self) -> Array:

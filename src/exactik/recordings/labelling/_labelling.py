@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from exactik._text import align_columns
 from exactik.anatomy.marker_sets import strip_prefix
 from exactik.errors import UnknownNameError
 from exactik.model import Skeleton
@@ -188,12 +189,7 @@ class Labelling:
             shown = " ".join(points[:MAX_POINTS]) + (" …" if len(points) > MAX_POINTS else "")
             share = f"{100.0 * row['confidence']:.1f} %"
             rows.append((label, shown, str(row["frames"]), share, words))
-        widths = [max(len(row[k]) for row in rows) for k in range(4)]
-        lines = [
-            "  ".join([*(row[k].ljust(widths[k]) for k in range(4)), row[4]]).rstrip()
-            for row in rows
-        ]
-        return "\n".join(lines)
+        return align_columns(rows)
 
 
 MAX_POINTS, MAX_SPANS = 3, 3  # named in a row of the table

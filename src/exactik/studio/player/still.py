@@ -58,7 +58,7 @@ def render_still(
     """
     k = scene.index_of(scene.first)
     heading = _find_heading(scene)
-    right, up, back = _make_axes(heading + AZIMUTH, ELEVATION)
+    right, up, back = make_view_axes(heading + AZIMUTH, ELEVATION)
     measured, model = scene.measured[k], scene.model_markers[k]
     explained = measured if scene.pose is None else measured[scene.marker_bones >= 0]
     corners = [explained, model]
@@ -112,7 +112,8 @@ def _find_heading(scene: PlayerScene) -> float:
     return float(np.arctan2(travel[1], travel[0]))
 
 
-def _make_axes(azimuth: float, elevation: float) -> tuple[Array, Array, Array]:
+def make_view_axes(azimuth: float, elevation: float) -> tuple[Array, Array, Array]:
+    """Return right, up and back of who looks from this direction [rad], (3,) each."""
     back = np.array(
         [
             np.cos(elevation) * np.cos(azimuth),

@@ -46,10 +46,14 @@ class AngleChart(NamedTuple):
     is_open: bool = False  # whether the markers determine none of it
 
 
+def bare_name(angle: str) -> str:
+    """Return the name of an angle without its side."""
+    return angle[:-2] if angle.endswith(("_r", "_l")) else angle
+
+
 def title_of(angle: str) -> str:
     """Return an angle in words, without its side: "Hip flexion"."""
-    bare = angle[:-2] if angle.endswith(("_r", "_l")) else angle
-    return bare.replace("_", " ").capitalize()
+    return bare_name(angle).replace("_", " ").capitalize()
 
 
 def make_charts(track: Track, curves: AngleCurves) -> list[AngleChart]:
@@ -74,7 +78,7 @@ def _make_clinical_charts(track: Track, curves: AngleCurves) -> list[AngleChart]
                     SIDE_WORDS.get(name[-1], "") if len(names) > 1 else "" for name in names
                 ),
                 group=CLINICAL,
-                ends=ANGLE_ENDS[names[0][:-2] if names[0].endswith(("_r", "_l")) else names[0]],
+                ends=ANGLE_ENDS[bare_name(names[0])],
                 is_placing=names[0] in ("pelvis_rotation", "thorax_rotation"),
                 is_open=bool((curves.compute_usual_sd(columns) > open_sd).all()),
             )

@@ -27,7 +27,7 @@ from exactik.studio.plots.drawing import (
     render_ends,
     wrap_plot,
 )
-from exactik.studio.report._charts import BAND_SD, CLINICAL, AngleChart
+from exactik.studio.report._charts import BAND_SD, CLINICAL, AngleChart, bare_name
 from exactik.studio.report._curves import AngleCurves
 from exactik.typing import Array
 
@@ -57,11 +57,6 @@ MIN_AXIS_DEG = 20.0  # [°] height of a panel, so that noise does not look like 
 NORMAL_SD = 2.0  # standard deviations on both sides hold 95 % of healthy people
 MOST_NAMED = 4  # angles in a sentence
 DRAWN_STEP = 2  # per cent of the cycle from point to point of a drawn curve
-
-
-def bare_name(angle: str) -> str:
-    """Return the name of an angle without its side."""
-    return angle[:-2] if angle.endswith(("_r", "_l")) else angle
 
 
 def find_stride_curve(cycles: GaitCycles, angles: JointAngles, name: str, side: str) -> GaitCurve:

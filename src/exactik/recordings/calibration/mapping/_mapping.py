@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._text import join_names
+from exactik._text import align_columns, join_names
 from exactik.anatomy.marker_sets import (
     Landmark,
     MarkerSet,
@@ -164,12 +164,7 @@ class MarkerMapping:
             sure = f"{100 * match.confidence:.0f} %"
             cells = (match.recorded, match.marker or "–", match.bone or "not used", sure)
             rows.append((*cells, match.reason))
-        widths = [max(len(row[k]) for row in rows) for k in range(4)]
-        lines = [
-            "  ".join([*(row[k].ljust(widths[k]) for k in range(4)), row[4]]).rstrip()
-            for row in rows
-        ]
-        return "\n".join(lines)
+        return align_columns(rows)
 
 
 def _bone_middle(skeleton: Skeleton, bone: str) -> Point:

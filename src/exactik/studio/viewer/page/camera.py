@@ -22,6 +22,7 @@ import numpy as np
 from exactik.model import Pose
 from exactik.studio.player.proportions import compute_reach
 from exactik.studio.player.scene import MAX_PLACE
+from exactik.studio.player.still import make_view_axes
 from exactik.typing import Array
 
 FIELD_OF_VIEW = 0.9  # [rad] vertically: 52°. viser's own 75° stretches what is near the edges
@@ -201,16 +202,7 @@ def fit_camera(
         top=slope * (1.0 - 2.0 * below),
         bottom=slope * (1.0 - 2.0 * (below + bottom)),
     )
-    azimuth, elevation = direction
-    back = np.array(
-        [
-            np.cos(elevation) * np.cos(azimuth),
-            np.cos(elevation) * np.sin(azimuth),
-            np.sin(elevation),
-        ]
-    )
-    right = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])
-    R_camera_world = np.stack([right, np.cross(back, right), back])
+    R_camera_world = np.stack(make_view_axes(*direction))
     x, y, z = R_camera_world @ points.T
     most_right, most_left = (x + slopes.right * z).max(), (slopes.left * z - x).max()
     most_up, most_down = (y + slopes.top * z).max(), (slopes.bottom * z - y).max()
