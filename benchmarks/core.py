@@ -24,8 +24,8 @@ from exactik.kernels.linear.articulated import (
     JOINT_BLOCKS,
     MIN_ARTICULATED_DOFS,
     WHOLE_ROWS,
-    JointPattern,
 )
+from exactik.kernels.linear.loops import make_joint_pattern
 from exactik.kernels.linear.ltdl import AncestorPattern, factor, solve
 from exactik.kernels.tree.fk import forward_kinematics
 from exactik.typing import Array
@@ -72,7 +72,7 @@ def repeat_copy(matrix, g, step, work, count):
 
 @jit
 def repeat_newton(tree, goals, pattern, coordinate, layout, q, damping, descent, work, count):
-    joints = JointPattern(tree.parent, tree.last_child, tree.first_v, tree.depth)
+    joints = make_joint_pattern(tree, work)
     for _ in range(count):
         q[0] += 1e-12
         evaluate_in_layout(tree, goals, q, EXACT, layout, work)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from exactik import Problem, Skeleton
 from exactik.compile import jit
+from exactik.kernels.calculus.workspace import new_workspace
 from exactik.kernels.linear.active_set import (
     MAX_ROUNDS,
     box_step,
@@ -21,6 +22,7 @@ from exactik.kernels.linear.active_set import (
     update_active_set,
 )
 from exactik.kernels.linear.articulated import WHOLE_ROWS
+from exactik.kernels.linear.loops import make_joint_pattern
 from exactik.typing import Array
 from tests.support.models import bushy_tree, configuration, serial_chain
 from tests.support.problems import make_pose_and_goals, menagerie
@@ -89,7 +91,7 @@ class Model(NamedTuple):
         descent.lower[:], descent.upper[:] = self.low, self.high
         with np.errstate(all="ignore"):  # in plain Python numpy would warn of singular matrices
             pivot = box_step(
-                self.figure.tree,
+                make_joint_pattern(self.figure.tree, new_workspace(self.figure.tree)),
                 ancestor_pattern(self.figure),
                 self.figure.plain_q,
                 WHOLE_ROWS,

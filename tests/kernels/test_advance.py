@@ -94,10 +94,8 @@ def make_pass(
     descent.trial[:], descent.step[:] = HERE + 0.1, 0.1
     rows, work = to_ancestor_rows(FIGURE, matrix), PROBLEM.workspace
     pattern, tree = ancestor_pattern(FIGURE), FIGURE.tree
-    no_momenta = np.zeros_like(work.P)  # the joints of `matrix`, which is diagonal, are apart
-    goes_on = advance(
-        tree, pattern, PROBLEM.box, chosen, q, value, g, rows, work.S, no_momenta, descent
-    )
+    work.P[:] = 0.0  # the joints of `matrix`, which is diagonal, are apart
+    goes_on = advance(tree, pattern, PROBLEM.box, chosen, q, value, g, rows, work, descent)
     return descent, q, bool(goes_on)
 
 

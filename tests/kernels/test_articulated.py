@@ -26,7 +26,7 @@ from exactik.kernels.linear.variances import compute_variances, new_variance_scr
 from exactik.typing import Array
 from tests.support.models import bushy_tree, serial_chain
 from tests.support.problems import make_pose_and_goals, menagerie
-from tests.support.quadratics import ancestor_pattern, blank_descent_state
+from tests.support.quadratics import ancestor_pattern, blank_descent_state, spoil
 
 pytestmark = pytest.mark.full  # compiles the parts of a step one by one: 20 s
 
@@ -56,8 +56,7 @@ def evaluate_blocks(figure: Skeleton, seed: int, order: int, *, lock: bool = Fal
     plain = [name for name, j in zip(figure.dof_names, figure.plain_q, strict=True) if j >= 0]
     problem = Problem(figure, goals[:-1], limits="soft", lock=plain[1::5] if lock else ())
     work, descent = new_workspace(figure.tree), blank_descent_state(figure)
-    for array in work:
-        array[...] = np.nan
+    spoil(work)
     evaluate_in_layout(figure.tree, problem.packed.arrays, q, order, JOINT_BLOCKS, work)
     descent.active_set[:] = problem.packed.arrays.free == 0.0
     descent.step[:] = 0.0

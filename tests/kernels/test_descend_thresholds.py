@@ -266,7 +266,7 @@ def first_pass(
     H = to_ancestor_rows(FIGURE, curvature)
     pattern = ancestor_pattern(FIGURE)
     work = PROBLEM.workspace
-    advance(FIGURE.tree, pattern, PROBLEM.box, chosen, q, cost, g, H, work.S, work.P, descent)
+    advance(FIGURE.tree, pattern, PROBLEM.box, chosen, q, cost, g, H, work, descent)
     return descent
 
 
@@ -284,8 +284,7 @@ def test_curvature_is_exact_unless_a_step_leaves_a_tenth_of_the_cost(left: float
         left * 0.5,
         g,
         to_ancestor_rows(FIGURE, H),
-        PROBLEM.workspace.S,
-        PROBLEM.workspace.P,
+        PROBLEM.workspace,
         descent,
     )
     assert descent.state[COST] == left * 0.5 and descent.state[REQUESTED_ORDER] == order

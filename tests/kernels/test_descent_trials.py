@@ -53,6 +53,7 @@ from exactik.kernels.descent.state import (
 from exactik.kernels.goals.sums import EXACT, GAUSS_NEWTON
 from exactik.kernels.linear.active_set import box_step, update_active_set
 from exactik.kernels.linear.articulated import JOINT_BLOCKS, WHOLE_ROWS
+from exactik.kernels.linear.loops import make_joint_pattern
 from exactik.solvers import CCD, GaussNewton
 from exactik.typing import Array
 from tests.support.quadratics import ancestor_pattern, blank_descent_state, to_ancestor_rows
@@ -95,9 +96,7 @@ def propose(
     rows, work = to_ancestor_rows(figure, matrix), problem.workspace
     pattern = ancestor_pattern(figure)
     with np.errstate(all="ignore"):
-        advance(
-            figure.tree, pattern, problem.box, options, q, cost, g, rows, work.S, work.P, descent
-        )
+        advance(figure.tree, pattern, problem.box, options, q, cost, g, rows, work, descent)
     return descent
 
 
@@ -201,7 +200,7 @@ def test_where_there_is_no_step_it_falls_back_or_stalls(rule: int) -> None:
     rows, work = to_ancestor_rows(problem_of(2).skeleton, matrix), problem_of(2).workspace
     box, pattern = problem_of(2).box, ancestor_pattern(problem_of(2).skeleton)
     tree = problem_of(2).skeleton.tree
-    advance(tree, pattern, box, options, q, 1.0, g, rows, work.S, work.P, descent)
+    advance(tree, pattern, box, options, q, 1.0, g, rows, work, descent)
     assert state[STATUS] == STALLED
 
 
@@ -261,7 +260,7 @@ def test_steps_inside_limits_predict_a_fall_and_forget_what_failed(rule: int) ->
             problem.workspace,
         )
         box_step(
-            tree,
+            make_joint_pattern(tree, work),
             pattern,
             box.coordinate,
             WHOLE_ROWS,

@@ -25,6 +25,7 @@ from tests.support.checkout import ROOT
 from tests.support.every_kernel import answers
 from tests.support.models import configuration
 from tests.support.problems import assert_same, make_pose_and_goals, menagerie, quantities
+from tests.support.quadratics import spoil
 
 FIGURE = menagerie()
 compiled_only = pytest.mark.skipif(
@@ -38,8 +39,7 @@ compiled_only = pytest.mark.skipif(
 def spoilt_work(skeleton: Skeleton) -> Workspace:
     """Scratch space without a number in it."""
     work = new_workspace(skeleton.tree)
-    for array in work:
-        array[...] = np.nan
+    spoil(work)
     return work
 
 

@@ -21,6 +21,7 @@ from exactik.kernels.descent.state import DAMPING, STEP_NORM, TRUST_RADIUS
 from exactik.kernels.descent.trust_region import trust_region_step
 from exactik.kernels.goals.sums import EXACT
 from exactik.kernels.linear.articulated import JOINT_BLOCKS, WHOLE_ROWS
+from exactik.kernels.linear.loops import make_joint_pattern
 from exactik.typing import Array
 from tests.support.models import bushy_tree, configuration, serial_chain
 from tests.support.problems import menagerie
@@ -76,7 +77,7 @@ class Ball(NamedTuple):
         rows, q = to_ancestor_rows(CHAIN, self.H), np.zeros(nv)
         with np.errstate(all="ignore"):  # in plain Python numpy would warn of singular matrices
             found = trust_region_step(
-                CHAIN.tree,
+                make_joint_pattern(CHAIN.tree, new_workspace(CHAIN.tree)),
                 ancestor_pattern(CHAIN),
                 box,
                 WHOLE_ROWS,
@@ -161,8 +162,9 @@ def test_joint_blocks_give_the_step_of_whole_rows():
             descent.lower[:], descent.upper[:] = q - limits, q + limits
             descent.state[TRUST_RADIUS] = radius
             pattern, hessian = ancestor_pattern(figure), (work.H, work.S, work.P)
+            joints = make_joint_pattern(figure.tree, work)
             assert trust_region_step(
-                *(figure.tree, pattern, problem.box, layout, q, work.g, *hessian, descent)
+                *(joints, pattern, problem.box, layout, q, work.g, *hessian, descent)
             ), seed
             found.append((descent.step.copy(), float(descent.state[DAMPING])))
         (expected, damping), (actual, other) = found

@@ -16,6 +16,7 @@ from exactik.kernels.descent.descend import run_descent
 from exactik.kernels.descent.state import RUNNING, STATUS, new_descent_state, start_descent
 from exactik.solvers import CCD, CompiledMethod, GaussNewton
 from exactik.typing import Array
+from tests.support.quadratics import spoil
 from tests.support.solver_problems import planar_chain
 
 __all__ = ["EVERY_METHOD", "FIGURE", "PROBLEM", "SECOND_ORDER", "Descent", "descend", "plain"]
@@ -58,8 +59,7 @@ def descend(
     figure, options = problem.skeleton, method.options(problem)
     q, work = np.array(q, dtype=float), new_workspace(figure.tree)
     descent = new_descent_state(figure.tree, work.H.shape[1])
-    for array in (*work, *descent):
-        array[...] = scratch
+    spoil((*work, *descent), scratch)
     start_descent(problem.box, options, True, q, descent)
     made = 0
     with np.errstate(all="ignore"):  # in plain Python numpy would warn of singular matrices

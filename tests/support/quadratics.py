@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from exactik import Skeleton
@@ -15,6 +17,7 @@ __all__ = [
     "blank_descent_state",
     "indefinite",
     "positive_definite",
+    "spoil",
     "to_ancestor_rows",
     "value",
 ]
@@ -57,11 +60,17 @@ def _with_pivots(skeleton: Skeleton, rng: np.random.Generator, pivots: Array) ->
 def blank_descent_state(skeleton: Skeleton) -> DescentState:
     """A descent without limits, with an empty active set and D = 1; NaN everywhere else."""
     descent = new_descent_state(skeleton.tree, new_workspace(skeleton.tree).H.shape[1])
-    for array in descent:
-        array[...] = np.nan
+    spoil(descent)
     descent.lower[:], descent.upper[:] = -np.inf, np.inf
     descent.active_set[:], descent.scale[:] = 0.0, 1.0
     return descent
+
+
+def spoil(arrays: Iterable[Array], scratch: float = np.nan) -> None:
+    """Fill scratch arrays, those of floats, with this."""
+    for array in arrays:
+        if array.dtype == float:
+            array[...] = scratch
 
 
 def value(g: Array, matrix: Array, step: Array) -> float:

@@ -26,8 +26,9 @@ def pack_pairs(
     on_sums = terms.frame == NONE
     pairs = np.flatnonzero((terms.other != NONE) | on_sums).astype(np.uint32)
     if len(pairs) == 0:
-        return pairs, np.zeros(0, np.uint32), tree_pattern(tree), np.zeros((0, 0), np.uint32)
-    meeting = np.zeros(len(terms.kind), np.uint32)
+        return pairs, np.zeros((0, 2), np.uint32), tree_pattern(tree), np.zeros((0, 0), np.uint32)
+    meeting = np.zeros((len(terms.kind), 2), np.uint32)
+    places = {int(k): n for n, k in enumerate(tree.frame_order)}
     branches: dict[Hashable, tuple[IntArray, IntArray]] = {}
     for m in np.flatnonzero(on_sums):
         members = centroids.frame[int(centroids.first[m]) : int(centroids.first[m + 1])]
@@ -44,7 +45,7 @@ def pack_pairs(
                 if (frame, above) not in moving:
                     moving[frame, above] = find_moving_dofs(tree, frame, above)
             branches[A, B] = moving[A, above], moving[B, above]
-        meeting[m] = meets[A, B]
+        meeting[m] = meets[A, B], B != 0 and places[A] < places[B]
     pattern = make_elimination_pattern(tree, branches.values())
     return pairs, meeting, pattern, find_columns(tree, pattern)
 

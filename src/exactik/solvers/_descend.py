@@ -218,8 +218,7 @@ def _descend_compiled(
                 value,
                 g,
                 H,
-                problem.workspace.S,
-                problem.workspace.P,
+                problem.workspace,
                 descent,
             )
         if state[ITERATIONS] > before:

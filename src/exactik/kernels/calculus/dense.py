@@ -151,7 +151,7 @@ def begin_residual_curvature(goals, force, work):
             for c in range(SUMS_SIZE):
                 work.pair_sums[m, c] = 0.0
             add_local_model(m, work.e, work.h, work.X, EXACT, work.pair_sums)
-            other, meeting = np.int64(goals.terms.other[m]), np.int64(goals.meeting[m])
+            other, meeting = np.int64(goals.terms.other[m]), np.int64(goals.meeting[m, 0])
             add_pair_sums(frame, other, meeting, m, SUMS_SIZE, work.pair_sums, work.sums)
         else:
             local_residual(goals.terms, m, work.R, work.p, work.shift, work.e, work.r)

@@ -10,7 +10,7 @@ import numpy as np
 
 from exactik.compile import jit, jit_forceinline
 from exactik.kernels.calculus.joint_blocks import multiply_joint_blocks
-from exactik.kernels.calculus.pair_rows import are_bodies_coupled, write_pair_rows
+from exactik.kernels.calculus.pair_rows import find_loops, write_pair_rows
 from exactik.kernels.calculus.sweeps import sweep_gradient, sweep_hessian, sweep_joint_blocks
 from exactik.kernels.calculus.workspace import (
     BEND,
@@ -52,22 +52,22 @@ def evaluate(tree, goals, q, order, work):
 def evaluate_in_layout(tree, goals, q, order, layout, work):
     """As `evaluate`, with work.H in this layout; work.P too for JOINT_BLOCKS.
 
-    Trees whose dofs follow others have whole rows only, and so have goals between two bodies, which
-    are then in work.pair_H; see `find_evaluated_layout`.
+    Trees whose dofs follow others have whole rows only. Where goals couple bodies, whole rows are
+    in work.pair_H, and blocks have loops beside them; see `find_evaluated_layout`.
     """
     cost = begin_evaluation(tree, goals, q, order, work)
-    layout = find_evaluated_layout(goals, order, layout, work)
+    layout = find_evaluated_layout(tree, goals, order, layout, work)
     return cost + finish_evaluation(tree, goals, q, order, layout, work)
 
 
 @jit_forceinline
-def find_evaluated_layout(goals, order, layout, work):
-    """Return the layout that an evaluation in this one has: whole rows where bodies are coupled.
+def find_evaluated_layout(tree, goals, order, layout, work):
+    """Return the layout that an evaluation in this one has: whole rows where loops share frames.
 
-    Where all bounds on distances hold, nothing is.
+    After `begin_evaluation`, which tells which terms on several bodies couple these.
     """
     if goals.pair_terms.shape[0] != 0 and order > GRADIENT:
-        if layout == JOINT_BLOCKS and are_bodies_coupled(goals, work):
+        if layout == JOINT_BLOCKS and not find_loops(tree, goals, order, work):
             return np.int64(WHOLE_ROWS)
     return layout
 
@@ -112,7 +112,7 @@ def add_pair_terms(goals, order, work):
         cost += add_term(terms, m, work.no_shift, m, sums, order, work)
         if order > VALUE:
             A, B = np.int64(terms.frame[m]), np.int64(terms.other[m])
-            add_pair_sums(A, B, np.int64(goals.meeting[m]), m, width, sums, work.sums)
+            add_pair_sums(A, B, np.int64(goals.meeting[m, 0]), m, width, sums, work.sums)
     return cost
 
 

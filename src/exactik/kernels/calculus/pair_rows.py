@@ -23,11 +23,12 @@ from exactik.compile import jit, jit_forceinline
 from exactik.kernels.calculus.sweeps import momentum_columns, six_entries
 from exactik.kernels.calculus.workspace import SLOPE
 from exactik.kernels.goals.centroids import is_centroid, locate_member
-from exactik.kernels.goals.sums import WRENCH_SIZE, clear_sums, sum_subtrees
-from exactik.kernels.linear.articulated import multiply_rows
+from exactik.kernels.goals.sums import SUMS_SIZE, WRENCH_SIZE, clear_sums, sum_subtrees
+from exactik.kernels.linear.articulated import multiply_rows, store_absorbed
+from exactik.kernels.linear.loops import MAX_LOOPS
 from exactik.kernels.linear.ltdl import pad_to_lanes
 from exactik.kernels.linear.six_vectors import dot, load
-from exactik.kernels.linear.vec8 import scale_vec8
+from exactik.kernels.linear.vec8 import load_vec8, scale_vec8, store_vec8
 from exactik.kernels.tree.couplings import SOURCE
 from exactik.kernels.tree.packed import NONE
 from exactik.spatial import cross
@@ -52,10 +53,10 @@ def write_pair_rows(tree, goals, order, work):
         if is_centroid(goals.terms, m):
             add_centroid_rows(tree, goals, m, work)
             continue
-        if not has_sums(work.pair_sums, m):  # a one-sided distance that is kept
-            continue
         A, B = np.int64(goals.terms.frame[m]), np.int64(goals.terms.other[m])
-        meeting = np.int64(goals.meeting[m])
+        if B == 0 or not has_sums(work.pair_sums, m):  # the world, or a bound that is kept
+            continue
+        meeting = np.int64(goals.meeting[m, 0])
         subtract_branch(tree, goals, m, A, meeting, B, order, work)
         for c in range(WRENCH_SIZE):
             work.pair_sums[m, c] = -work.pair_sums[m, c]
@@ -117,13 +118,63 @@ def has_sums(sums, m):
 
 
 @jit
-def are_bodies_coupled(goals, work):
-    """Whether any term on several bodies adds a force or curvature where it was evaluated."""
+def find_loops(tree, goals, order, work):
+    """Write the loops of what was evaluated; return False where it takes whole rows instead.
+
+    These are for loops with frames in common, and for sums of points that have curvature.
+    """
+    on_loop, bodies, sums = work.on_loop, work.loop_bodies, work.pair_sums
+    count, terms_end = 0, sums.shape[0] - MAX_LOOPS  # behind the terms: sums of the loops
+    for k in range(on_loop.shape[0]):
+        on_loop[k] = 0
     for n in range(goals.pair_terms.shape[0]):
         m = np.int64(goals.pair_terms[n])
-        if is_centroid(goals.terms, m) or has_sums(work.pair_sums, m):
-            return True
-    return False
+        if is_centroid(goals.terms, m):
+            for i in range(3):
+                for j in range(3):
+                    if work.pair_weight[m, i, j] != 0.0:
+                        return False
+            continue
+        A, B = np.int64(goals.terms.frame[m]), np.int64(goals.terms.other[m])
+        if B == 0 or not has_sums(sums, m):  # the world does not move
+            continue
+        sign = 1.0
+        if goals.meeting[m, 1] != 0:  # K of (B, A) is Kᵀ: that of −w
+            A, B, sign = B, A, -1.0
+        own = 0
+        while own < count and (bodies[own, 0] != A or bodies[own, 1] != B):
+            own += 1
+        if own == count:
+            if count == MAX_LOOPS or not open_loop(
+                tree, own, A, B, np.int64(goals.meeting[m, 0]), work
+            ):
+                return False
+            for c in range(SUMS_SIZE):
+                sums[terms_end + own, c] = 0.0
+            count += 1
+        for c in range(SUMS_SIZE):
+            sums[terms_end + own, c] += (sign if c < WRENCH_SIZE else 1.0) * sums[m, c]
+    for own in range(count):
+        columns = momentum_columns(sums, terms_end + own, order)
+        store_absorbed(work.coupling, own, columns)
+        for i in range(6 * own, 6 * own + 6):
+            store_vec8(work.coupling, i, scale_vec8(-1.0, load_vec8(work.coupling, i)))
+    on_loop[0] = count
+    return True
+
+
+@jit
+def open_loop(tree, own, A, B, meeting, work):
+    """Mark the frames of a loop; return False if one of them is on another one."""
+    work.loop_bodies[own, 0], work.loop_bodies[own, 1], work.loop_bodies[own, 2] = A, B, meeting
+    for side in range(2):
+        frame = A if side == 0 else B
+        while frame != meeting:
+            if work.on_loop[frame] != 0:
+                return False
+            work.on_loop[frame] = 2 * own + 1 + side
+            frame = np.int64(tree.parent[frame])
+    return True
 
 
 @jit

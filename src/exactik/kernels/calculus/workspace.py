@@ -12,6 +12,7 @@ from exactik.kernels.goals.clouds import Clouds
 from exactik.kernels.goals.coordinates import CoordinateGoals
 from exactik.kernels.goals.sums import SUMS_SIZE
 from exactik.kernels.goals.terms import Terms
+from exactik.kernels.linear.loops import MAX_LOOPS
 from exactik.kernels.linear.ltdl import LANES, AncestorPattern
 from exactik.kernels.tree.couplings import LEVEL, expand_coordinates
 from exactik.kernels.tree.fk import forward_kinematics, root_position
@@ -32,7 +33,8 @@ class Goals(NamedTuple):
     single_terms: IndexArray  #   the terms in the world that are in no cloud
     pair_terms: IndexArray  #     the terms on several bodies, see `pairs` and `centroids`
     centroids: Centroids
-    meeting: IndexArray  #        (n,) of these: the nearest frame that both bodies hang on
+    meeting: IndexArray  #        (n, 2) of these: the nearest frame that both bodies hang on; 1 if
+    #                             `other` comes later than `frame` depth first, or hangs on it
     pattern: AncestorPattern  #   rows of H: those of the tree, or longer ones where pairs couple
     columns: IndexArray  #        (nv, tree's width) with pairs: level in it of entries of the tree
     cloud_of_frame: IndexArray  # (n_frames,) cloud of a frame
@@ -69,8 +71,13 @@ class Workspace(NamedTuple):
     pair_turn: Array  #   (n, 3, 3) the rows in the world, see `pairs`; 0 rows without such terms
     pair_weight: Array  # (n, 3, 3) of terms on a sum of points: its own curvature
     pair_axes: Array  #   (n, 3, 3)
-    pair_sums: Array  #   (n, 27) their wrench and 6×6, as in `sums`
+    pair_sums: Array  #   (n, 27) their wrench and 6×6, as in `sums`; behind them those of loops
     pair_H: Array  #      (nv, width) curvature by the rows of `Goals.pattern`
+    on_loop: IndexArray  # (n+1,) which bodies are coupled, see `linear.loops.JointPattern`
+    loop_bodies: IndexArray  # (MAX_LOOPS, 3)
+    coupling: Array  #    (6 MAX_LOOPS, 8)
+    carried: Array  #     (12 MAX_LOOPS, 8)
+    Y: Array  #           (nv, 8)
 
 
 def new_workspace(tree: Tree, goals: Goals | None = None) -> Workspace:
@@ -80,9 +87,9 @@ def new_workspace(tree: Tree, goals: Goals | None = None) -> Workspace:
     has_driven = len(tree.driven) > 0
     longest = max(tree.dof_level.max(initial=0), tree.joint_dofs[LEVEL, :joint_nv].max(initial=0))
     width = ancestor_row_width(int(longest) + 1)
-    terms, pair_width = 0, 0
+    terms, pair_width, loops = 0, 0, 0
     if goals is not None and len(goals.pair_terms) > 0:
-        terms = len(goals.terms.kind)
+        terms, loops = len(goals.terms.kind), MAX_LOOPS
         pair_width = ancestor_row_width(int(goals.pattern.dof_level.max(initial=0)) + 1)
     return Workspace(
         sine=aligned_zeros(joint_nq),
@@ -111,8 +118,13 @@ def new_workspace(tree: Tree, goals: Goals | None = None) -> Workspace:
         pair_turn=aligned_zeros(terms, 3, 3),
         pair_weight=aligned_zeros(terms, 3, 3),
         pair_axes=aligned_zeros(terms, 3, 3),
-        pair_sums=aligned_zeros(terms, SUMS_SIZE),
+        pair_sums=aligned_zeros(terms + loops, SUMS_SIZE),
         pair_H=aligned_zeros(nv if terms > 0 else 0, pair_width),
+        on_loop=np.zeros(n if terms > 0 else 1, np.uint32),
+        loop_bodies=np.zeros((loops, 3), np.uint32),
+        coupling=aligned_zeros(6 * loops, 8),
+        carried=aligned_zeros(12 * loops, 8),
+        Y=aligned_zeros(nv if terms > 0 else 0, 8),
     )
 
 

@@ -55,7 +55,8 @@ from exactik.kernels.linear.active_set import (
     solve_damped,
     take_free_entries,
 )
-from exactik.kernels.linear.articulated import WHOLE_ROWS, JointPattern
+from exactik.kernels.linear.articulated import WHOLE_ROWS
+from exactik.kernels.linear.loops import make_joint_pattern
 from exactik.kernels.linear.ltdl import AncestorPattern
 
 BEGIN, EVALUATE, EVALUATE_ROWS, STEP, DONE = range(5)
@@ -113,9 +114,7 @@ def go_through_phase(
     Returns: the next phase, and the four for it.
     """
     state = descent.state
-    joints = JointPattern(
-        parent=tree.parent, last_child=tree.last_child, first_v=tree.first_v, depth=tree.depth
-    )
+    joints = make_joint_pattern(tree, work)
     pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
     if phase == STEP:
         layout = np.int64(state[EVALUATED_LAYOUT])

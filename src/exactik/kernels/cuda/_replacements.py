@@ -29,7 +29,7 @@ def find_replacements(
     """
     kinds, rule = set(tree.rotation.tolist()), options[RULE]
     replacements: list[Callable[..., Any]] = [*VEC8_FUNCTIONS, add_pair_terms, write_pair_rows]
-    replacements += [is_centroid, is_pair]
+    replacements += [is_centroid, is_pair, find_loops, has_loops]
     if len(tree.driven) == 0:
         replacements += [update_driven_kinematics, sweep_driven_tree]
     if CUSTOM not in kinds:
@@ -110,6 +110,16 @@ def add_pair_terms(goals, order, work):
 
 def write_pair_rows(tree, goals, order, work):
     """Do nothing: goals between bodies are for the CPU."""
+
+
+def find_loops(tree, goals, order, work):
+    """Return that blocks of joints are enough: goals between bodies are for the CPU."""
+    return True
+
+
+def has_loops(joints):
+    """Return that no bodies are coupled: goals between bodies are for the CPU."""
+    return False
 
 
 def is_centroid(terms, m):

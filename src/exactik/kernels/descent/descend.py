@@ -31,7 +31,11 @@ import math
 import numpy as np
 
 from exactik.compile import jit, jit_forceinline
-from exactik.kernels.calculus.evaluate import evaluate_in_layout, find_evaluated_layout
+from exactik.kernels.calculus.evaluate import (
+    begin_evaluation,
+    find_evaluated_layout,
+    finish_evaluation,
+)
 from exactik.kernels.descent.acceptance import (
     MAX_UNRESOLVED_TRIALS,
     accept_trial,
@@ -91,7 +95,8 @@ from exactik.kernels.descent.trials import (
 )
 from exactik.kernels.goals.sums import EXACT, GAUSS_NEWTON, GRADIENT
 from exactik.kernels.linear.active_set import relative_projected_gradient, update_active_set
-from exactik.kernels.linear.articulated import JOINT_BLOCKS, WHOLE_ROWS, JointPattern
+from exactik.kernels.linear.articulated import JOINT_BLOCKS, WHOLE_ROWS
+from exactik.kernels.linear.loops import make_joint_pattern
 from exactik.kernels.linear.ltdl import AncestorPattern
 
 VANISHING_COST_RATIO = 0.1  # a step that leaves less of the cost: the residual goes to zero
@@ -117,32 +122,28 @@ def run_descent(tree, goals, box, options, q, passes, descent, work):
     for n in range(passes):
         order = np.int64(descent.state[REQUESTED_ORDER])
         layout = np.int64(descent.state[REQUESTED_LAYOUT])
-        value = evaluate_in_layout(tree, goals, descent.trial, order, layout, work)
+        value = begin_evaluation(tree, goals, descent.trial, order, work)
+        layout = find_evaluated_layout(tree, goals, order, layout, work)
+        value += finish_evaluation(tree, goals, descent.trial, order, layout, work)
         if goals.pair_terms.shape[0] != 0:
-            layout = find_evaluated_layout(goals, order, layout, work)
             descent.state[REQUESTED_LAYOUT] = layout
             H, pattern = work.pair_H, goals.pattern
             if layout == JOINT_BLOCKS:
                 H = work.H
                 pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
-        if not advance(tree, pattern, box, options, q, value, work.g, H, work.S, work.P, descent):
+        if not advance(tree, pattern, box, options, q, value, work.g, H, work, descent):
             return n + 1
     return passes
 
 
 @jit
-def advance(tree, pattern, box, options, q, value, g, H, S, P, descent):
+def advance(tree, pattern, box, options, q, value, g, H, work, descent):
     """Process cost, gradient and curvature at descent.trial; return whether to continue.
 
-    S and P (nv, 6), twists and momenta of the dofs, are read for the layout JOINT_BLOCKS only.
+    Of `work` twists and momenta of the dofs and the loops are read, for the layout JOINT_BLOCKS.
     """
     state = descent.state
-    joints = JointPattern(
-        parent=tree.parent,
-        last_child=tree.last_child,
-        first_v=tree.first_v,
-        depth=tree.depth,
-    )
+    S, P, joints = work.S, work.P, make_joint_pattern(tree, work)
     verdict = judge_trial(pattern, box, options, q, value, g, H, descent)
     if verdict == STATIONARY:
         if examine_stationary_point(box, options, g, descent):

@@ -22,7 +22,7 @@ import numpy as np
 
 from exactik.compile import jit, jit_forceinline
 from exactik.kernels.linear.active_set import clear_step, copy_free_block
-from exactik.kernels.linear.articulated import eliminate_joints
+from exactik.kernels.linear.loops import eliminate_blocks
 from exactik.kernels.linear.ltdl import factor
 
 FLAT_CURVATURE = 1e-7  # share of D: a curvature above −FLAT_CURVATURE · D is not negative
@@ -38,7 +38,7 @@ def is_convex_by_blocks(joints, S, P, g, H, descent):
     For the layout JOINT_BLOCKS; descent.step and descent.rhs are overwritten.
     """
     clear_step(descent)
-    return eliminate_joints(joints, S, P, g, H, FLAT_CURVATURE, descent) > 0.0
+    return eliminate_blocks(joints, S, P, g, H, FLAT_CURVATURE, descent) > 0.0
 
 
 @jit

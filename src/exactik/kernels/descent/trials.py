@@ -52,6 +52,7 @@ from exactik.kernels.linear.active_set import (
     update_active_set,
 )
 from exactik.kernels.linear.articulated import JOINT_BLOCKS
+from exactik.kernels.linear.loops import has_loops, loop_quadratic_form
 from exactik.kernels.tree.integrate import integrate
 
 MAX_STEP_ATTEMPTS = 64  # at a step that the model predicts to lower the cost
@@ -126,6 +127,8 @@ def predict_reduction(joints, pattern, layout, g, H, S, P, descent):
     state, step, curvature = descent.state, descent.step, 0.0
     if layout == JOINT_BLOCKS:
         curvature = quadratic_form(joints, S, P, H, step, descent.V)
+        if has_loops(joints):
+            curvature += loop_quadratic_form(joints, descent.V)
     else:
         multiply_ancestor_rows(pattern, H, step, descent.path, descent.rhs)
     largest, linear = 0.0, 0.0

@@ -18,12 +18,8 @@ import math
 import numpy as np
 
 from exactik.compile import jit, jit_forceinline
-from exactik.kernels.linear.articulated import (
-    JOINT_BLOCKS,
-    eliminate_joints,
-    reduce_right_side,
-    substitute_joints,
-)
+from exactik.kernels.linear.articulated import JOINT_BLOCKS
+from exactik.kernels.linear.loops import eliminate_blocks, reduce_blocks, substitute_blocks
 from exactik.kernels.linear.ltdl import factor, pad_to_lanes, solve
 
 MAX_ROUNDS = 8  # of solving again with more dofs in the active set
@@ -137,9 +133,9 @@ def solve_damped(joints, pattern, layout, g, H, S, P, damping, descent):
     """
     active_set, step, rhs = descent.active_set, descent.step, descent.rhs
     if layout == JOINT_BLOCKS:
-        smallest_pivot = eliminate_joints(joints, S, P, g, H, damping, descent)
+        smallest_pivot = eliminate_blocks(joints, S, P, g, H, damping, descent)
         if smallest_pivot > 0.0:
-            substitute_joints(joints, S, descent)
+            substitute_blocks(joints, S, descent)
         return smallest_pivot
     copy_free_block(pattern, H, damping, descent.scale, active_set, descent.L)
     smallest_pivot = factor(pattern, descent.L)
@@ -161,8 +157,8 @@ def solve_again(joints, pattern, layout, S, descent):
     """Replace descent.rhs, 0 in the active set, by x with (H + μD)x = rhs: H of `solve_damped`."""
     rhs = descent.rhs
     if layout == JOINT_BLOCKS:
-        reduce_right_side(joints, S, descent)
-        substitute_joints(joints, S, descent)
+        reduce_blocks(joints, S, descent)
+        substitute_blocks(joints, S, descent)
         for i in range(rhs.shape[0]):
             rhs[i] = -rhs[i]
     else:

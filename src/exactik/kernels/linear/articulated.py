@@ -26,8 +26,6 @@ entry x_i of `step`: with 1/d = 0 it only adds B_ij x_i to t_j and −U_i x_i to
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from exactik.compile import jit, jit_forceinline
@@ -43,20 +41,6 @@ from exactik.kernels.linear.vec8 import (
     store_vec8,
     vec8_entry,
 )
-from exactik.typing import IndexArray
-
-
-class JointPattern(NamedTuple):
-    """Which joint hangs on which: what the recursion needs of a `Tree`.
-
-    A tree has fields of the same names; this is a shorter list of arguments.
-    """
-
-    parent: IndexArray  #     (n+1,)
-    last_child: IndexArray  # (n+1,)
-    first_v: IndexArray  #    (n+2,)
-    depth: IndexArray  #      (n+1,)
-
 
 WHOLE_ROWS, JOINT_BLOCKS = 0, 1
 """Layouts of a Hessian: all of its ancestor rows, to be factored (`ltdl`); or of each row only the

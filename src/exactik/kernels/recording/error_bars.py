@@ -27,11 +27,11 @@ from exactik.kernels.linear.active_set import (
 from exactik.kernels.linear.articulated import (
     JOINT_BLOCKS,
     WHOLE_ROWS,
-    JointPattern,
     eliminate_joints,
     reduce_right_side,
     substitute_joints,
 )
+from exactik.kernels.linear.loops import make_joint_pattern
 from exactik.kernels.linear.ltdl import AncestorPattern, factor, solve
 from exactik.kernels.linear.variances import compute_variances
 from exactik.kernels.recording.frames import set_frame
@@ -73,7 +73,7 @@ def eliminate(tree, damping, descent, work):
         pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
         copy_free_block(pattern, work.H, damping, descent.scale, descent.active_set, descent.L)
         return factor(pattern, descent.L)
-    joints = JointPattern(tree.parent, tree.last_child, tree.first_v, tree.depth)
+    joints = make_joint_pattern(tree, work)
     for i in range(descent.step.shape[0]):
         descent.step[i] = 0.0
     return eliminate_joints(joints, work.S, work.P, work.g, work.H, damping, descent)
@@ -125,7 +125,7 @@ def compute_variance(tree, descent, work):
         for i in range(x.shape[0]):
             total += x[i] * descent.step[i]
     else:
-        joints = JointPattern(tree.parent, tree.last_child, tree.first_v, tree.depth)
+        joints = make_joint_pattern(tree, work)
         reduce_right_side(joints, work.S, descent)
         substitute_joints(joints, work.S, descent)
         total = quadratic_form(joints, work.S, work.P, work.H, x, descent.V)
@@ -141,7 +141,7 @@ def estimate_standard_deviations(
     Args: `prior` (nv,) weights to add to the posture's; `sigma` [m] (n,) noise of the markers. Dofs
     that a limit or a lock holds get 0, others ∞ where A is singular. `scratch`: `VarianceScratch`.
     """
-    joints = JointPattern(tree.parent, tree.last_child, tree.first_v, tree.depth)
+    joints = make_joint_pattern(tree, work)
     count = sd.shape[1]
     for k in range(q.shape[0]):
         definite = (
