@@ -10,7 +10,7 @@ from exactik import Skeleton
 from exactik.kernels.calculus.workspace import new_workspace
 from exactik.kernels.descent.state import DescentState, new_descent_state
 from exactik.kernels.linear.ltdl import AncestorPattern
-from exactik.typing import Array
+from exactik.typing import Array, IndexArray
 
 __all__ = [
     "ancestor_pattern",
@@ -66,7 +66,7 @@ def blank_descent_state(skeleton: Skeleton) -> DescentState:
     return descent
 
 
-def spoil(arrays: Iterable[Array], scratch: float = np.nan) -> None:
+def spoil(arrays: Iterable[Array | IndexArray], scratch: float = np.nan) -> None:
     """Fill scratch arrays, those of floats, with this."""
     for array in arrays:
         if array.dtype == float:
