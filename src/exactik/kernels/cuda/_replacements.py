@@ -29,7 +29,8 @@ def find_replacements(
     """
     kinds, rule = set(tree.rotation.tolist()), options[RULE]
     replacements: list[Callable[..., Any]] = [*VEC8_FUNCTIONS, add_pair_terms, write_pair_rows]
-    replacements += [is_centroid, is_pair, find_loops, has_loops]
+    replacements += [is_centroid, is_pair, find_loops, has_loops, eliminate_loops]
+    replacements += [substitute_loops, reduce_right_side_of_loops, loop_quadratic_form]
     if len(tree.driven) == 0:
         replacements += [update_driven_kinematics, sweep_driven_tree]
     if CUSTOM not in kinds:
@@ -120,6 +121,24 @@ def find_loops(tree, goals, order, work):
 def has_loops(joints):
     """Return that no bodies are coupled: goals between bodies are for the CPU."""
     return False
+
+
+def eliminate_loops(joints, S, P, g, H, damping, descent):
+    """Return no pivot: there are no loops."""
+    return 0.0
+
+
+def substitute_loops(joints, S, descent):
+    """Do nothing: there are no loops."""
+
+
+def reduce_right_side_of_loops(joints, S, descent):
+    """Do nothing: there are no loops."""
+
+
+def loop_quadratic_form(joints, V):
+    """Return nothing: there are no loops."""
+    return 0.0
 
 
 def is_centroid(terms, m):
