@@ -192,14 +192,20 @@ class JointCentres:
         return skeleton.forward(skeleton.clip(q))
 
     def find_inner_centre(self, body: int, group: list[int], next_joint: int) -> int:
-        """Return the bone of a hip or shoulder that stays both in the body and from the next."""
+        """Return the bone of a hip or shoulder that keeps its distance from the next joint.
+
+        Of several the one that stays most in the body: a hinge beside the joint, as the first of
+        Talos' and Atlas' arms, carries it as a clavicle does.
+        """
         if len(group) == 1:
             return group[0]
         R_world_body, p_world_body = self.pose.rotations[:, body], self.pose.positions[:, body]
 
-        def measure_spread(k: int) -> float:
+        def measure_spread(k: int) -> tuple[bool, float]:
             seen = np.einsum("nji,nj->ni", R_world_body, self.pose.positions[:, k] - p_world_body)
-            return float(np.linalg.norm(seen.std(axis=0)) + self._distances(next_joint, k).std())
+            distances = self._distances(next_joint, k)
+            varies = bool(distances.std() > CENTRE_TOLERANCE * distances.mean())
+            return varies, float(np.linalg.norm(seen.std(axis=0)) + distances.std())
 
         room = SAME_PLACE * self._distances(next_joint, body)[0]
         beside = [k for k in group if self._distances(k, body)[0] > room]

@@ -133,8 +133,10 @@ class _Description:
             self._add_parts_apart()
         extra = {name: part.bone for name, part in self.fixed.items() if not is_part_name(name)}
         for name, part in self.fixed.items():
+            # Several hinges that are one part are found from the first of them.
+            hinges = self.finder.given_hinges.get(name, [])
             if is_part_name(name) and (
-                name not in self.parts or self.parts[name].bone != part.bone
+                name not in self.parts or (self.parts[name].bone != part.bone and len(hinges) < 2)
             ):
                 self.parts[name] = part
         return Anatomy(

@@ -37,6 +37,7 @@ class LimbParts:
 
     def __init__(self, tree: BoneTree, centres: JointCentres, given: Mapping[str, BodyPart]):
         self.tree, self.centres, self.given = tree, centres, given
+        self.given_hinges: dict[str, list[int]] = {}  # bones of parts that are given
 
     def find_limb(self, side: str, kind: str) -> list[int]:
         """Return the path of a limb that is given, else the longest one of bones named after it.
@@ -186,7 +187,16 @@ class LimbParts:
                     f"{names[below]} of {skeleton.name!r} does not hang on {names[above]}; "
                     f"expected {join_names(order)} in a row"
                 )
-        return {part: [k] for part, k in zip(order, row, strict=True)}
+        rows = [self._find_hinges(above, below) for above, below in pairwise(row)]
+        groups = dict(zip(order, [*rows, row[-1:]], strict=True))
+        self.given_hinges |= {f"{side}_{part}": group for part, group in groups.items()}
+        return groups
+
+    def _find_hinges(self, joint: int, next_joint: int) -> list[int]:
+        """Return the hinges from a joint to the next, which are one part; else the joint alone."""
+        between = self.tree.find_path(joint, next_joint)[:-1]
+        bones = self.tree.skeleton.bones
+        return between if all(bones[k].joint.nv == 1 for k in between) else [joint]
 
     def _drop_ball(self, knee: int, foot: list[int]) -> list[int]:
         """Return the bones of a foot without one that is its ball, as SMPL's below the ankle is."""
@@ -232,6 +242,7 @@ class LimbParts:
         told = [joints for joints in triples if joints[2] in last[:1]]
         best = max(told or triples, key=measure_stretch)
         groups = {part: [k] for part, k in zip(order, best, strict=True)}
+        groups[order[0]] = self._find_hinges(best[0], best[1])
         if len(told) > 0:
             return groups | {order[-1]: last}
         room = SAME_PLACE * measure_stretch(best)

@@ -106,6 +106,7 @@ QUANTITIES: Mapping[str, _Quantity] = {
     "wrist": _Quantity("wrist_percent", {"%": 1.0}),
     "limits": _Quantity("limit_percent", {"%": 1.0}),
     "speed": _Quantity("speed_percent", {"%": 1.0}),
+    "crossing": _Quantity("cross_mm", {"mm": 1.0, "cm": 10.0, "m": 1000.0}),
     "jumps": _Quantity("jumps", {"": 1.0}),
     "seconds": _Quantity("seconds", {"s": 1.0, "": 1.0}),
 }

@@ -155,7 +155,7 @@ class RetargetArchiveOptions(ClipOptions, RunOptions):
     keep: Sequence[str] = option(
         (),
         "Clips that kept.txt names, such as 'slide<1mm'; of several all must hold.",
-        more="Conditions on slide [mm], wrist, limits and speed [%], jumps and seconds.",
+        more="Conditions on slide and crossing [mm], wrist, limits, speed [%], jumps, seconds.",
         metavar="CONDITION",
     )
 

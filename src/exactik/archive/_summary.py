@@ -55,6 +55,7 @@ KINDS: Mapping[str, Kind] = {
             Measure("wrist_percent", "Wrists, %", 2),
             Measure("limit_percent", "At limits, %", 1, "p95"),
             Measure("speed_percent", "Speed, %", 0),
+            Measure("cross_mm", "Crossing, mm", 1),
             Measure("jumps", "Jumps", 0),
             Measure("worst"),
         ),

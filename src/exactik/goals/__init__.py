@@ -1,7 +1,7 @@
 """Goals: what a pose is asked to do."""
 
 from exactik.goals._balance import CenterOfMassGoal
-from exactik.goals._collisions import Collisions
+from exactik.goals._collisions import Collisions, ShapePair
 from exactik.goals._coordinates import PostureGoal, SoftLimitGoal
 from exactik.goals._custom import FrameGoal
 from exactik.goals._direction import AimGoal, DirectionGoal
@@ -47,6 +47,7 @@ __all__ = [
     "PoseGoal",
     "PositionGoal",
     "PostureGoal",
+    "ShapePair",
     "SoftLimitGoal",
     "Term",
     "TermGoal",

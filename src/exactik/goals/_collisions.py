@@ -56,7 +56,7 @@ class Collisions(TermGoal):
 
     Attributes:
         skeleton: the figure.
-        pairs: "auto", or pairs of names of bones.
+        pairs: "auto", or pairs of names of bones; a `ShapePair` names two shapes alone.
         margin: gap that is to be left [m].
         obstacles: shapes of the world: `Sphere`, `Capsule`, `Cuboid`, `HalfSpace`, with None for
             the bone.
@@ -70,7 +70,7 @@ class Collisions(TermGoal):
     target_shape: ClassVar[tuple[int, ...] | None] = None
 
     skeleton: Skeleton = field(repr=False)
-    pairs: str | Sequence[tuple[str, str]] = "auto"
+    pairs: str | Sequence[tuple[str, str] | ShapePair] = "auto"
     margin: float = 0.005
     obstacles: Sequence[CollisionShape] = field(default=(), repr=False)
     band: float = field(default=1e-3, kw_only=True)
@@ -113,8 +113,10 @@ class Collisions(TermGoal):
                 )
             found = _find_pairs(self.skeleton, shapes, movable, self.margin)
         else:
-            wanted = _check_pairs(self.skeleton, self.pairs)
-            found = [ShapePair(a, b) for a, b in _combine(shapes) if _names(a, b) in wanted]
+            found = [pair for pair in self.pairs if isinstance(pair, ShapePair)]
+            named = [pair for pair in self.pairs if not isinstance(pair, ShapePair)]
+            wanted = _check_pairs(self.skeleton, named)
+            found += [ShapePair(a, b) for a, b in _combine(shapes) if _names(a, b) in wanted]
         free = [shape for shape in shapes if movable.moves(shape.bone)]
         return (*found, *(ShapePair(a, b) for b in self.obstacles for a in free))
 

@@ -1,5 +1,6 @@
 """Motions taken over by other figures and robots: `retarget` and what it is made of."""
 
+from exactik.retargeting._apart import Crossings, find_pairs, keep_apart, measure_crossings
 from exactik.retargeting._bodies import make_target_figure, prepare_source, prepare_target
 from exactik.retargeting._contacts import (
     Contact,
@@ -81,6 +82,7 @@ __all__ = [
     "Contact",
     "ContactOptions",
     "Correspondence",
+    "Crossings",
     "HingeSpeed",
     "PartsCopy",
     "PlainRetargetOptions",
@@ -100,17 +102,20 @@ __all__ = [
     "find_hand_reach",
     "find_jump_frames",
     "find_limb_jumps",
+    "find_pairs",
     "find_rest_ends",
     "find_restarts",
     "find_speed_limits",
     "find_stances",
     "find_unmirrored_limits",
     "is_robot",
+    "keep_apart",
     "limit_extension",
     "load_mapping",
     "lower_hips",
     "make_correspondence",
     "make_target_figure",
+    "measure_crossings",
     "measure_hand_places",
     "measure_quality",
     "measure_trunk_steps",

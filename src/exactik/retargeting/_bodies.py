@@ -8,7 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from exactik.anatomy import (
+    SIDES,
     Anatomy,
+    describe_body,
     describe_whole_body,
     find_rest_pose,
     find_up_axis,
@@ -16,7 +18,7 @@ from exactik.anatomy import (
     measure_standing,
 )
 from exactik.errors import ModelError
-from exactik.model import Joint, Skeleton
+from exactik.model import Bone, Joint, Skeleton
 from exactik.model.motion import (
     Motion,
     check_up_axis,
@@ -24,6 +26,7 @@ from exactik.model.motion import (
     cyclic_axes,
     turn_skeleton,
 )
+from exactik.model.shapes import Capsule
 from exactik.retargeting.body import BodyFigure, SourceBody, make_body_figure
 from exactik.typing import Array
 
@@ -31,6 +34,8 @@ MIN_STANDING = 0.6
 """Cosine of trunk and legs, from which a body stands on two legs: people have 0.93 and more, a
 robot with bent knees 0.84, dogs and foxes 0.3 to 0.55 at best."""
 LOOKED_AT_FRAMES = 50  # of a motion, to see which axis is up and how it stands
+MIN_FOREARM = 0.3  # of the upper arm: a last link that is shorter is none
+MAX_HINGES = 4  # of an arm without a wrist: three of the shoulder, one of the elbow
 
 
 def prepare_source(
@@ -71,6 +76,52 @@ def prepare_source(
         ground=0.0,
     )
     return body, known, remarks
+
+
+def add_hands(
+    target: Skeleton, given: Mapping[str, str]
+) -> tuple[Skeleton, Mapping[str, str], tuple[str, ...]]:
+    """Return a robot with a hand on arms that end at the elbow, its mapping, and remarks.
+
+    Such an arm is taken as long below the elbow as above, or as its last link reaches, whichever is
+    less. The hand is a bone without a joint: poses are those of the robot.
+    """
+    anatomy = describe_body(target, given=given)
+    bones, mapping, remarks = list(target.bones), dict(given), []
+    forks = {
+        bone.parent for n, bone in enumerate(bones) if bone.parent in {b.parent for b in bones[:n]}
+    }
+    for side in SIDES:
+        limb = anatomy.limbs.get(f"{side}_arm", ())
+        chain = [target.bone_index(limb[-1])] if len(limb) > 0 else []
+        if len(chain) == 0 or anatomy.has_whole_limb(f"{side}_arm") or chain[0] in target.parents:
+            continue
+        while (parent := int(target.parents[chain[-1]])) >= 0 and bones[parent].name not in forks:
+            chain.append(parent)
+        tip = _find_tip(target, chain[0], chain[-1])
+        if not 1 < len(chain) <= MAX_HINGES or tip is None:
+            continue
+        elbow, hand = bones[chain[0]].name, f"{side}_hand_of_{bones[chain[0]].name}"
+        bones.append(Bone(hand, parent=elbow, offset=tip))
+        names = zip(
+            ("upper_arm", "forearm", "hand"), (bones[chain[-1]].name, elbow, hand), strict=True
+        )
+        mapping |= {f"{side}_{part}": bone for part, bone in names}
+        remarks.append(f"the {side} arm ends at {elbow}, whose end stands for the hand")
+    return (target.with_bones(bones) if len(remarks) > 0 else target), mapping, tuple(remarks)
+
+
+def _find_tip(target: Skeleton, elbow: int, shoulder: int) -> Array | None:
+    """Return the end of a link by its shapes, in its frame [m], (3,); None if it has none."""
+    name = target.bone_names[elbow]
+    ends = [s.ends for s in target.shapes.shapes if s.bone == name and isinstance(s, Capsule)]
+    if len(ends) == 0:
+        return None
+    points = np.concatenate(ends)
+    tip = points[np.argmax(np.linalg.norm(points, axis=1))]
+    places = target.forward(target.neutral()).positions
+    reach, upper = np.linalg.norm(tip), np.linalg.norm(places[elbow] - places[shoulder])
+    return tip * min(1.0, upper / reach) if reach > MIN_FOREARM * upper else None
 
 
 def prepare_target(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from exactik.retargeting._result import MAX_HAND_ERROR, MAX_SLIDE
+from exactik.retargeting._result import MAX_CROSSING, MAX_HAND_ERROR, MAX_SLIDE
 
 if TYPE_CHECKING:
     from exactik.retargeting._result import Retargeting
@@ -17,6 +17,7 @@ ALLOWED: Mapping[str, float] = {
     "slide_mm": 1e3 * MAX_SLIDE,
     "wrist_percent": 100.0 * MAX_HAND_ERROR,
     "speed_percent": 100.0,
+    "cross_mm": 1e3 * MAX_CROSSING,
     "jumps": 0.0,
 }
 """Largest values that are in order; the other figures have none."""
@@ -26,9 +27,11 @@ class ClipQuality(NamedTuple):
     """How a motion was taken over."""
 
     slide_mm: float  # largest slide of a standing foot [mm]
-    wrist_percent: float  # largest distance of a wrist from its place [% of the arm]
+    # Largest distance of a wrist from its place [% of the arm], beyond what the body is in the way
+    wrist_percent: float
     limit_percent: float  # frames in which a joint is at its limit [%]
     speed_percent: float  # of the fastest hinge, beside what its motor does [%]
+    cross_mm: float  # how deep shapes of a robot cross at most [mm]
     jumps: int  # how often a limb or the trunk turns as the source's does not
 
     @property
@@ -51,8 +54,9 @@ def measure_quality(result: Retargeting) -> ClipQuality:
     room = np.minimum(q - skeleton.lower[limited], skeleton.upper[limited] - q)
     return ClipQuality(
         slide_mm=1e3 * float(result.foot_slides.max(initial=0.0)),
-        wrist_percent=100.0 * max(float(errors.max()) for errors in result.hand_errors.values()),
+        wrist_percent=100.0 * max(float(errors.max()) for errors in result.hand_misses.values()),
         limit_percent=100.0 * float((room <= LIMIT_TOLERANCE).any(axis=1).mean()),
         speed_percent=100.0 * max((hinge.share for hinge in result.hinge_speeds), default=0.0),
+        cross_mm=1e3 * max(0.0, -float(result.crossings.gaps.min(initial=0.0))),
         jumps=sum(map(len, result.jumps.values())),
     )

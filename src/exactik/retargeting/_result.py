@@ -16,6 +16,7 @@ from exactik._text import count_noun, join_names
 from exactik.anatomy import LIMBS, SIDES
 from exactik.model import Pose
 from exactik.model.motion import Motion, choose_even_frames
+from exactik.retargeting._apart import Crossings, find_pairs, measure_crossings
 from exactik.retargeting._contacts import Contact
 from exactik.retargeting._correspondence import Correspondence
 from exactik.retargeting._jumps import find_jump_frames, measure_limb_steps, measure_trunk_steps
@@ -25,6 +26,7 @@ from exactik.typing import Array, IntArray
 
 MAX_SLIDE = 1e-3  # [m] of a standing foot that counts as standing; a millimetre is not seen
 MAX_HAND_ERROR = 0.02  # of the arm's length that a wrist may be off; 1 cm of an adult's
+MAX_CROSSING = 1e-3  # [m] of a robot's shapes that counts as touching
 SHOWN_TIMES = 3  # moments in a sentence
 MAX_REACH_FRAMES = 50  # in which a wrist is off, evenly chosen, that are asked why
 
@@ -51,6 +53,8 @@ class Retargeting:
         target_figure: the body that took over, z up.
         root_was_freed: whether the target's root was fixed and got a free joint.
         hands_placed: whether wrists were put to their places.
+        held_off: by how much self-collision keeps a wrist off its place [m]: side → (T,); empty if
+            it was not looked at.
         remarks: on the source, a sentence each.
     """
 
@@ -64,6 +68,7 @@ class Retargeting:
     target_figure: BodyFigure
     root_was_freed: bool
     hands_placed: bool
+    held_off: Mapping[str, Array]
     remarks: tuple[str, ...] = ()
 
     @cached_property
@@ -96,6 +101,21 @@ class Retargeting:
             / self.target_figure.arm_lengths[side]
             for side in SIDES
         }
+
+    @cached_property
+    def hand_misses(self) -> Mapping[str, Array]:
+        """The same beyond what the robot's own body is in the way: side → (T,)."""
+        arms = self.target_figure.arm_lengths
+        return {
+            side: np.maximum(errors - self.held_off.get(side, 0.0) / arms[side], 0.0)
+            for side, errors in self.hand_errors.items()
+        }
+
+    @cached_property
+    def crossings(self) -> Crossings:
+        """How near shapes of a robot come to each other in each frame."""
+        skeleton = self.motion.skeleton
+        return measure_crossings(skeleton, self.motion.q, find_pairs(skeleton))
 
     @cached_property
     def turn_steps(self) -> Mapping[str, TurnSteps]:
@@ -147,7 +167,7 @@ class Retargeting:
         if slide > MAX_SLIDE:
             count = count_noun(int((self.foot_slides > MAX_SLIDE).sum()), "contact")
             found.append(f"feet slide by up to {1e3 * slide:.1f} mm in {count}")
-        for side, errors in self.hand_errors.items():
+        for side, errors in self.hand_misses.items():
             off = np.flatnonzero(errors > MAX_HAND_ERROR)
             if len(off) > 0:
                 worst = int(np.argmax(errors))
@@ -157,6 +177,13 @@ class Retargeting:
                     f"place, at {worst / self.motion.rate:.2f} s, and {often}"
                     f"{self._explain_misses(side, off)}"
                 )
+        deepest = int(np.argmin(self.crossings.gaps))
+        if (gap := self.crossings.gaps[deepest]) < -MAX_CROSSING:
+            first, second = self.crossings.pairs[deepest]
+            found.append(
+                f"{first} and {second} cross by {-1e3 * gap:.1f} mm, at "
+                f"{deepest / self.motion.rate:.2f} s"
+            )
         if self.limit_excess > 0.0:
             found.append(f"limits are left by {self.limit_excess:.2g} rad or m")
         for limb, frames in self.jumps.items():
@@ -204,12 +231,18 @@ class Retargeting:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was done beside copying, a sentence each."""
-        found = list(self.remarks)
+        found, arms = list(self.remarks), self.target_figure.arm_lengths
         if self.root_was_freed:
             name = self.motion.skeleton.bones[0].name
             found.append(f"the root {name!r} was fixed and moves freely now")
         if len(self.contacts) == 0:
             found.append("no foot of the source stands anywhere")
+        for side, held in self.held_off.items():
+            if len(frames := np.flatnonzero(held > MAX_HAND_ERROR * arms[side])) > 0:
+                found.append(
+                    f"the body keeps the {side} wrist off its place in "
+                    f"{count_noun(len(frames), 'frame')}, by {100.0 * held.max():.1f} cm at most"
+                )
         return tuple(found)
 
     def __str__(self) -> str:
@@ -218,7 +251,7 @@ class Retargeting:
         feet = f"feet stand {count_noun(len(self.contacts), 'time')}"
         if len(self.contacts) > 0:
             feet += f" and slide by {1e3 * float(self.foot_slides.max()):.3f} mm at most"
-        hands = 100.0 * max(float(errors.max()) for errors in self.hand_errors.values())
+        hands = 100.0 * max(float(errors.max()) for errors in self.hand_misses.values())
         turns = [np.degrees(step.target.max(initial=0.0)) for step in self.turn_steps.values()]
         own = [np.degrees(step.source.max(initial=0.0)) for step in self.turn_steps.values()]
         text = (
@@ -242,7 +275,7 @@ class Retargeting:
 
     def to_dict(self) -> dict[str, Any]:
         """Return numbers and words for JSON."""
-        errors = self.hand_errors
+        errors = self.hand_misses
         return {
             "frames": len(self.motion),
             "frames_per_second": len(self.motion) / max(self.seconds, 1e-9),

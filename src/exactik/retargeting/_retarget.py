@@ -10,7 +10,8 @@
    hips and joints give way as little as that needs (`_reach`).
 6. Wrists are put where the source's are, seen from the chest and scaled by the length of the arms;
    only the arms move (`_hands`).
-7. Closed loops of the target are closed: each pose goes to the nearest one in which they are.
+7. Limbs of robots that cross the body keep off it (`_apart`); feet stay, wrists give way.
+8. Closed loops of the target are closed: each pose goes to the nearest one in which they are.
 """
 
 from __future__ import annotations
@@ -30,7 +31,13 @@ from exactik.errors import ModelError, UsageError
 from exactik.model import Loop, Skeleton
 from exactik.model.motion import Motion
 from exactik.problem import SpeedOptions
-from exactik.retargeting._bodies import make_target_figure, prepare_source, prepare_target
+from exactik.retargeting._apart import keep_apart, measure_held_off
+from exactik.retargeting._bodies import (
+    add_hands,
+    make_target_figure,
+    prepare_source,
+    prepare_target,
+)
 from exactik.retargeting._contacts import ContactOptions
 from exactik.retargeting._copy_orientations import compute_part_rotations, copy_orientations
 from exactik.retargeting._correspondence import (
@@ -80,6 +87,12 @@ class PlainRetargetOptions(SpeedOptions):
         "Put the wrists where those of the source are.",
         more="Seen from the chest and scaled by the arms.",
         flags="--hands/--no-hands",
+    )
+    self_collision: bool = option(
+        True,
+        "Keep limbs of a robot off its body, by the shapes of its file.",
+        more="Wrists give way; feet stay. Characters stay as they are.",
+        flags="--self-collision/--no-self-collision",
     )
     keep_rest_frames: bool = option(
         False,
@@ -161,10 +174,12 @@ def retarget(motion: Motion, target: Skeleton, options: RetargetOptions) -> Reta
         target = mirror_limits(target, options.mirror_limits)
     remarks = (*remarks, *_tell_of_limits(target))
     loops, target = _check_loops(target, options), target.opened
-    free_target, target_up = prepare_target(target, given_target, options.target_up)
+    handed, given_target, added = add_hands(target, given_target)
+    free_handed, target_up = prepare_target(handed, given_target, options.target_up)
+    free_target = target.with_bones(free_handed.bones[: len(target.bones)])
     if options.max_speed is not None:
         find_speeds(free_target, options.max_speed)  # refused before anything is solved
-    figure = make_target_figure(free_target, given_target, target_up)
+    figure = make_target_figure(free_handed, given_target, target_up)
     correspondence = make_correspondence(
         source.figure.anatomy,
         figure.anatomy,
@@ -179,8 +194,10 @@ def retarget(motion: Motion, target: Skeleton, options: RetargetOptions) -> Reta
         q = place_feet(source, figure, stances, scale, q, workers)
     if options.hands:
         q = place_hands(source, figure, q, workers)
+    apart = keep_apart(figure, q, motion.rate) if options.self_collision else q
+    held_off = measure_held_off(figure, q, apart) if options.self_collision else {}
     free_target = free_target.with_loops(loops)
-    q = _keep_loops(free_target, q, correspondence, workers)
+    q = _keep_loops(free_target, apart, correspondence, workers)
     q, held = _keep_speeds(free_target, q, motion.rate, options)
     retargeted = Motion(
         free_target,
@@ -201,7 +218,8 @@ def retarget(motion: Motion, target: Skeleton, options: RetargetOptions) -> Reta
         target_figure=figure,
         root_was_freed=target.bones[0].joint.nv == 0,
         hands_placed=options.hands,
-        remarks=(*remarks, *held),
+        held_off=held_off,
+        remarks=(*remarks, *added, *held),
     )
 
 
@@ -266,8 +284,8 @@ def _keep_loops(target: Skeleton, q: Array, corresponding: Correspondence, worke
     if len(target.loops) == 0:
         return q
     arms = np.vstack([np.zeros(3), PART_ARM * np.eye(3)[:2]])
-    bones = dict.fromkeys(pair.target for pair in corresponding.pairs)
-    markers = {f"{bone} {n}": (bone, arm) for bone in bones for n, arm in enumerate(arms)}
+    bones = {pair.target for pair in corresponding.pairs}.intersection(target.bone_names)
+    markers = {f"{bone} {n}": (bone, arm) for bone in sorted(bones) for n, arm in enumerate(arms)}
     weights = dict.fromkeys(markers, 1.0)
     return settle_path(target.with_markers(markers), q, weights, threads=workers)
 

@@ -44,7 +44,7 @@ class Measures(NamedTuple):
 def measure_retargeting(result: Retargeting) -> Measures:
     """Return all of it."""
     slides = _measure_slides(result)
-    wrists = {side: 100.0 * errors for side, errors in result.hand_errors.items()}
+    wrists = {side: 100.0 * errors for side, errors in result.hand_misses.items()}
     turns, source_turns = (
         np.degrees(
             np.max([getattr(steps, who) for steps in result.turn_steps.values()], axis=0, initial=0)
