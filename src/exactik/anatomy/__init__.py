@@ -14,12 +14,10 @@ from exactik.anatomy._bone_tree import (
     SIDES,
     Anatomy,
     BodyPart,
-    BoneRole,
     find_stem,
 )
 from exactik.anatomy._describe import describe_body, describe_whole_body, find_limbs
 from exactik.anatomy._names import (
-    BoneName,
     find_mirrored_name,
     is_side_word,
     list_mirrored_names,
@@ -53,8 +51,6 @@ __all__ = [
     "SIDES",
     "Anatomy",
     "BodyPart",
-    "BoneName",
-    "BoneRole",
     "Symmetry",
     "describe_body",
     "describe_whole_body",

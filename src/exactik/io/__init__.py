@@ -30,11 +30,9 @@ from exactik.io.formats import (
     Format,
     find_content,
     find_format,
-    readable_formats,
     readable_suffixes,
     suffix_of,
     with_suffix,
-    writable_formats,
     writable_suffixes,
 )
 from exactik.io.inspection import (
@@ -49,12 +47,7 @@ from exactik.io.inspection import (
     inspect_markers,
     measure_space,
 )
-from exactik.io.opensim import (
-    load_ik_setup,
-    load_imu_setup,
-    load_opensim_model,
-    load_orientations,
-)
+from exactik.io.opensim import load_ik_setup, load_imu_setup, load_opensim_model, load_orientations
 from exactik.io.opensim.scaling import GenericModel, load_scale_setup
 from exactik.io.robots import JointPlace, find_robot, list_robots
 from exactik.io.tables import load_coordinate_table, load_timed_markers
@@ -106,7 +99,6 @@ __all__ = [
     "open_atomic",
     "read_text",
     "read_xml",
-    "readable_formats",
     "readable_suffixes",
     "save_markers",
     "save_motion",
@@ -114,7 +106,6 @@ __all__ = [
     "suffix_of",
     "target_suffixes",
     "with_suffix",
-    "writable_formats",
     "writable_suffixes",
     "write_files",
 ]

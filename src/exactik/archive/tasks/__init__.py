@@ -5,7 +5,6 @@ from exactik.archive.tasks._join import SEAM_LIMIT, JoinTask
 from exactik.archive.tasks._outputs import SEGMENT_FRAMES, TakeOptions, draw_curve
 from exactik.archive.tasks._parts import find_window, join_motions
 from exactik.archive.tasks._provenance import (
-    describe_machine,
     find_result,
     hash_facts,
     publish_result,

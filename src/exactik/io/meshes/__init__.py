@@ -9,7 +9,6 @@ sentence.
 from exactik.io.meshes._library import (
     MAX_MESH_BYTES,
     MAX_TEXTURE_BYTES,
-    MESH_SUFFIXES,
     MeshLibrary,
     MeshPart,
     read_mesh_file,

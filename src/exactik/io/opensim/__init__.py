@@ -4,16 +4,7 @@ Written by hand rather than with OpenSim's own library, which is the judge in th
 large, and gives neither lines of the file nor derivatives of joints. What is read is kinematics.
 """
 
-from exactik.io.opensim._description import (
-    FramePlace,
-    OpenSimBody,
-    OpenSimCoordinate,
-    OpenSimCoupler,
-    OpenSimJoint,
-    OpenSimMarker,
-    OpenSimModel,
-    TransformAxis,
-)
+from exactik.io.opensim._description import FramePlace, OpenSimMarker, OpenSimModel
 from exactik.io.opensim._geometry import read_opensim_visuals
 from exactik.io.opensim._ik_setup import (
     CoordinateTask,

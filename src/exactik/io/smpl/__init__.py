@@ -3,9 +3,8 @@
 Models are their users' own and never shipped. Nothing in a file is executed.
 """
 
-from exactik.io.smpl._model import FAMILY, SMPL, SMPL_H, SMPL_X, SmplModel, read_smpl_model
+from exactik.io.smpl._model import FAMILY, read_smpl_model
 from exactik.io.smpl._read import (
-    STATURE,
     make_smpl_skeleton,
     place_average_joints,
     read_npz_content,

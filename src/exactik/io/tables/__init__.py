@@ -7,7 +7,6 @@ rates and names that contradict the rows are noted.
 
 from exactik.io.tables._columns import (
     ColumnQuality,
-    CoordinateColumn,
     compute_column,
     estimate_rate,
     list_coordinate_columns,
@@ -15,7 +14,6 @@ from exactik.io.tables._columns import (
 )
 from exactik.io.tables._csv import read_tsv, write_csv, write_csv_markers, write_csv_motion
 from exactik.io.tables._mot import (
-    CoordinateTable,
     load_coordinate_table,
     outline_mot,
     quality_path,

@@ -3,13 +3,7 @@
 from exactik.lab.check._campaign import CampaignReport, CampaignRow, run_campaign
 from exactik.lab.check._derivatives import DerivativeReport, DerivativeRow, check_derivatives
 from exactik.lab.check._random import random_coordinates, random_skeleton
-from exactik.lab.check._random_goals import (
-    Distance,
-    Lever,
-    RandomProblem,
-    random_goals,
-    random_problem,
-)
+from exactik.lab.check._random_goals import Distance, Lever, random_goals, random_problem
 from exactik.lab.check._random_pairs import random_pair_goals
 
 __all__ = [
@@ -19,7 +13,6 @@ __all__ = [
     "DerivativeRow",
     "Distance",
     "Lever",
-    "RandomProblem",
     "check_derivatives",
     "random_coordinates",
     "random_goals",

@@ -2,11 +2,8 @@
 
 from exactik.lab.synthetic._acts import ACTS
 from exactik.lab.synthetic._coordinates import HEEL, TIP, compute_arm_angles
-from exactik.lab.synthetic._performance import make_reach_goals, simulate_performance, solve_reach
-from exactik.lab.synthetic._recording import (
-    SyntheticRecording,
-    simulate_recording,
-)
+from exactik.lab.synthetic._performance import simulate_performance, solve_reach
+from exactik.lab.synthetic._recording import SyntheticRecording, simulate_recording
 from exactik.lab.synthetic._timeline import interpolate_quintic
 
 __all__ = [
@@ -16,7 +13,6 @@ __all__ = [
     "SyntheticRecording",
     "compute_arm_angles",
     "interpolate_quintic",
-    "make_reach_goals",
     "simulate_performance",
     "simulate_recording",
     "solve_reach",

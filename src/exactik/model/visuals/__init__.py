@@ -21,25 +21,3 @@ from exactik.model.visuals._mesh import (
     srgb_to_linear,
 )
 from exactik.model.visuals._visuals import LazyVisuals, Skin, Visual, Visuals, map_visuals
-
-__all__ = [
-    "MAX_PIXELS",
-    "MAX_VERTICES",
-    "LazyVisuals",
-    "Material",
-    "Mesh",
-    "Skin",
-    "Texture",
-    "Visual",
-    "Visuals",
-    "compute_normals",
-    "find_image_type",
-    "join_meshes",
-    "make_box",
-    "make_capsule",
-    "make_cylinder",
-    "make_sphere",
-    "map_visuals",
-    "measure_image",
-    "srgb_to_linear",
-]

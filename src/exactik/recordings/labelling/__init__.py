@@ -1,15 +1,12 @@
 """What recorded points are: subjects, things beside them, and labels by shape."""
 
 from exactik.recordings.labelling._known_sets import (
-    SetFit,
-    list_fitting_sets,
-    make_known_templates,
     make_named_template,
     make_set_template,
     make_template_like,
 )
 from exactik.recordings.labelling._label import label_markers
-from exactik.recordings.labelling._labelling import LabelledFragment, Labelling
+from exactik.recordings.labelling._labelling import Labelling
 from exactik.recordings.labelling._objects import (
     RigidObject,
     find_rigid_clusters,
@@ -17,25 +14,20 @@ from exactik.recordings.labelling._objects import (
 )
 from exactik.recordings.labelling._several import LabelledSubjects, label_recording, label_subjects
 from exactik.recordings.labelling._subjects import split_subjects
-from exactik.recordings.labelling.search import Template, make_template
+from exactik.recordings.labelling.search import Template
 
 __all__ = [
-    "LabelledFragment",
     "LabelledSubjects",
     "Labelling",
     "RigidObject",
-    "SetFit",
     "Template",
     "find_rigid_clusters",
     "find_rigid_objects",
     "label_markers",
     "label_recording",
     "label_subjects",
-    "list_fitting_sets",
-    "make_known_templates",
     "make_named_template",
     "make_set_template",
-    "make_template",
     "make_template_like",
     "split_subjects",
 ]

@@ -1,6 +1,5 @@
 """OpenSim's scale tool: its set-up files, and models whose text is changed to a scaled one."""
 
-from exactik.io.opensim.scaling._scale_text import Factors
 from exactik.io.opensim.scaling._scaled_model import (
     GenericModel,
     default_pose,
@@ -8,9 +7,7 @@ from exactik.io.opensim.scaling._scaled_model import (
     write_scale_set,
 )
 from exactik.io.opensim.scaling._setup import (
-    ManualScale,
     MarkerPlacing,
-    Measurement,
     ModelScaling,
     ScaleSetup,
     is_scale_setup,

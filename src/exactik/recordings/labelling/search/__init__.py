@@ -12,7 +12,6 @@ from exactik.recordings.labelling.search._poses import (
 from exactik.recordings.labelling.search._seed import Seed, choose_seed_frames, find_seeds
 from exactik.recordings.labelling.search._template import Template, make_template, split_template
 from exactik.recordings.labelling.search._trajectories import (
-    Fragment,
     Trajectory,
     cut_into_fragments,
     find_copies,

@@ -26,6 +26,5 @@ from exactik.recordings.tracking.preparation._repair import (
     MIN_SUDDEN_SHARE,
     OUTLIER_RATIO,
     OUTLIER_RATIO_OF_ALL,
-    find_gross_outliers,
     repair_outliers,
 )

@@ -7,7 +7,7 @@ from exactik.studio.viewer.recording._analog_panel import (
 )
 from exactik.studio.viewer.recording._cloud import CloudPath, measure_cloud
 from exactik.studio.viewer.recording._curve import COORDINATE_COLOURS, NEVER_KNOWN, SPEED_COLOUR
-from exactik.studio.viewer.recording._overview import MarkerSuspicion, RecordingOverview
+from exactik.studio.viewer.recording._overview import RecordingOverview
 from exactik.studio.viewer.recording._panel import RecordingPanel, describe_marker
 from exactik.studio.viewer.recording._plates import PlateScene
 from exactik.studio.viewer.recording._scene import (
