@@ -202,7 +202,10 @@ def test_error_bars_are_those_of_the_crank_alone() -> None:
     np.testing.assert_allclose(spread.matrix, sigma**2 * by_target @ by_target.T, rtol=4e-4)
 
 
-@pytest.mark.parametrize("method", ik.list_solvers())
+METHODS = [m for m in ik.list_solvers() if m != "jacobian-transpose"]  # which takes seconds
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_every_method_closes_loops(method: str) -> None:
     """And where they converge the forces of the goals have no part along the linkage."""
     figure, goal = four_bar(), ik.PositionGoal("coupler", (0.2, 0.3, 0.0), (0.1, 0.1, 0.0))
@@ -250,6 +253,30 @@ def test_a_servo_turns_a_linkage_within_its_speeds(loop: Loop, most: float | Non
         assert servo.cost == pytest.approx(servo.problem.cost(following), rel=1e-6, abs=1e-15)
         q, v = following, speed
     assert servo.reached and servo.why.startswith("reached")
+
+
+@pytest.mark.parametrize("root", [ik.Joint.free(), None], ids=["quaternion", "angles"])
+def test_a_foot_stays_while_the_body_turns_as_fast_as_it_may(root: ik.Joint | None) -> None:
+    """Turns of quaternions have no bounds, and are cut to their speed: the loop stays closed."""
+    human, rest = ik.human(), ik.human().forward(ik.human().neutral())
+    if root is not None:
+        human = human.with_bones([replace(human.bones[0], joint=root), *human.bones[1:]])
+    k = human.bone_index("l_foot")
+    place, turn = rest.positions[k], rest.rotations[k]
+    stand = Loop("l_foot", None, kind="weld", points=(np.zeros(3), place), rotation=turn)
+    T = np.eye(4)
+    T[:3, :3] = exp_rotation(np.array([0.3, 0.2, 1.0])) @ rest.rotations[0]
+    T[:3, 3] = rest.positions[0] - (0.0, 0.0, 0.1)
+    goals = [ik.PoseGoal("pelvis", T), ik.PostureGoal(human.neutral(), weight=1e-3)]
+    problem = ik.Problem(human.with_loops(stand), goals)
+    servo, fastest, pose = ik.Servo(problem, 0.02, max_speed=0.5), 0.0, rest
+    for _ in range(150):
+        pose = human.forward(servo.step())
+        fastest = max(fastest, float(np.abs(servo.speed).max()))
+        assert np.abs(pose.positions[k] - place).max() < 2e-8
+        assert np.abs(pose.rotations[k] - turn).max() < 2e-7
+    assert fastest == pytest.approx(0.5, abs=1e-9)
+    assert np.linalg.norm(pose.positions[0] - rest.positions[0]) > 0.05
 
 
 def test_a_servo_closes_what_is_open_as_soon_as_speeds_allow() -> None:

@@ -111,7 +111,8 @@ class Servo:
         bounds[skeleton.plain_q < 0] = np.inf
         self.max_acceleration = freeze(bounds)
         box = problem.box
-        self._box = box._replace(lower=box.lower.copy(), upper=box.upper.copy())
+        own = {name: getattr(box, name).copy() for name in ("lower", "upper", "free")}
+        self._box = box._replace(**own)
         if not is_number(damping) or not 0.0 <= damping < np.inf:
             raise UsageError(f"damping is {damping!r}; expected a number ≥ 0")
         lever, pull = measure_levers(problem)[0], _find_pull(problem)
@@ -161,21 +162,29 @@ class Servo:
         self._rest[-1] = q
         if not self.reached:
             self._rest[-1] += self._recentring * np.nan_to_num(self._middle - q)
-        results = self._results, self._term_errors
-        if self._closing is None:
+        here, closing, results = limits.q.copy(), self._closing, (self._results, self._term_errors)
+        if closing is None:
             self._solve.run(self.problem, q[None], *results)
         else:
-            self._closing.run(self._solve, self._goals, q[None], *results)
+            closing.run(self._solve, self._goals, q[None], *results)
         shortened = end_step(tree, box.coordinate, limits, q, self._scratch)
-        if shortened or self._closing is not None:
+        if shortened and closing is not None:
+            # Loops close again by what has bounds; turns of quaternions are as fast as they may be.
+            free = box.free.copy()
+            for each in (box.free, self._goals.free):
+                each[box.coordinate < 0] = 0.0
+            closing.run(self._solve, self._goals, q[None], *results)
+            for each in (box.free, self._goals.free):
+                each[:] = free
+            limits.q[:] = here
+            end_step(tree, box.coordinate, limits, q, self._scratch)
+        if shortened or closing is not None:
             errors = compute_goal_errors(self.problem, q)
             tolerances = [part.tolerance for part in self.problem.packed.error_parts]
             self._results[0, RESULT_COST] = self.problem.cost(q) + self._cost_of_step()
             self._results[0, RESULT_REACHED] = float((errors <= tolerances).all())
-        if self._closing is not None:
-            if shortened:
-                self._closing.measure(q)
-            self._results[0, RESULT_REACHED] *= self._closing.why == ""
+        if closing is not None:
+            self._results[0, RESULT_REACHED] *= closing.why == ""
         return q
 
     @property
@@ -258,7 +267,9 @@ def _add_rest(goals: Goals, weight: Array) -> tuple[Array, Goals]:
         rest_weight=np.concatenate([rest.rest_weight, weight[None]]),
         rest_row=np.append(rest.rest_row, np.uint32(0)),
     )
-    return poses, goals._replace(coordinates=rest)
+    # What loops change: lengths, and which dofs are free.
+    terms = goals.terms._replace(axis=goals.terms.axis.copy())
+    return poses, goals._replace(coordinates=rest, terms=terms, free=goals.free.copy())
 
 
 def _find_pull(problem: Problem) -> float:

@@ -16,8 +16,10 @@ from exactik.solvers.loops._goals import PulledProblem, find_heaviest_weight
 from exactik.solvers.loops._result import describe_open_loop
 from exactik.typing import Array
 
-STIFFNESS = 1e4  # ρ over the largest weight of a goal
-MAX_ROUNDS = 8  # solves of a step
+STIFFNESS = (
+    1e5  # ρ over the largest weight of a goal; softer, many speeds at bounds need more solves
+)
+MAX_ROUNDS = 20  # solves of a step; most need two
 
 
 class ClosingSteps:
