@@ -13,6 +13,7 @@ import struct
 import sys
 import threading
 import time
+from importlib import import_module
 from typing import Any, Protocol
 
 import numpy as np
@@ -251,8 +252,7 @@ class LslServer:
     port = 0
 
     def __init__(self, names: tuple[str, ...], rate: float, port: int = 0):
-        import pylsl
-
+        pylsl: Any = import_module("pylsl")
         with contextlib.suppress(Exception):
             pylsl.set_config_content(LSL_LOCAL)
         self._pylsl, self._rate, self._port = pylsl, rate, port

@@ -19,6 +19,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -43,19 +44,22 @@ NATNET_CONNECT, NATNET_SERVERINFO, NATNET_REQUEST_MODELDEF, NATNET_MODELDEF = 0,
 NATNET_FRAME, NATNET_KEEPALIVE = 7, 10
 ASK_SECONDS = 0.1  # [s] between two questions for names that are not known
 KEEPALIVE_SECONDS = 1.0  # [s] between two signs of life, as Motive wants them
+_PARTS = ("data_descriptions", "data_frame", "exceptions", "packet_buffer", "server_info")
+NATNET = ("natnet", *(f"natnet.{part}" for part in _PARTS))
 ALL_MARKERS = "all"  # a marker set of Motive's, which has every marker once more
 LSL_LOCAL = "[multicast]\nResolveScope = machine\n[log]\nlevel = -3\n"
 LSL_UNITS = {"mm": 1e-3, "mi": 1e-3, "cm": 1e-2, "ce": 1e-2}  # by their first letters [m]
 LSL_NAME_ENDS = re.compile(r"(.+?)[ _.:-]?([xyzXYZ])$")
 
 
-def require_package(name: str, import_it: Callable[[], Any]) -> Any:
-    """Return what an import gives; say how to install what is missing."""
+def require_package(package: str, *modules: str) -> Any:
+    """Return the first of some modules, all imported; say how to install what is missing."""
     try:
-        return import_it()
+        package_itself, *_ = [import_module(name) for name in modules]
     except (ImportError, RuntimeError) as error:  # pylsl without its library
-        hint = f"it takes {name} ({error}); in a clone of exactik: pip install '.[live]'"
+        hint = f"it takes {package} ({error}); in a clone of exactik: pip install '.[live]'"
         raise UsageError(hint) from None
+    return package_itself
 
 
 class QualisysSource:
@@ -67,13 +71,7 @@ class QualisysSource:
 
     def __init__(self, host: str = LOOPBACK, port: int = QTM_PORT):
         """Remember where it is."""
-
-        def find() -> Any:
-            import qtm_rt
-
-            return qtm_rt
-
-        self._qtm, self._host, self._port = require_package("qtm-rt", find), host, port
+        self._qtm, self._host, self._port = require_package("qtm-rt", "qtm_rt"), host, port
         self.title = f"Qualisys at {host}:{port}"
         self._names: tuple[str, ...] = ()
 
@@ -175,17 +173,7 @@ class OptiTrackSource:
 
     def __init__(self, host: str = LOOPBACK, port: int = NATNET_PORT):
         """Remember where it is."""
-
-        def find() -> Any:
-            import natnet.data_descriptions
-            import natnet.data_frame
-            import natnet.exceptions
-            import natnet.packet_buffer
-            import natnet.server_info
-
-            return natnet
-
-        self._natnet, self._host, self._port = require_package("natnet", find), host, port
+        self._natnet, self._host, self._port = require_package("natnet", *NATNET), host, port
         self.title = f"OptiTrack at {host}:{port}"
         self._version: Any = None
         self._names: dict[str, tuple[str, ...]] = {}  # marker set → its markers
@@ -294,13 +282,7 @@ def _join_group(data: socket.socket, own: str) -> bool:
 
 def import_lsl(is_open: bool) -> Any:
     """Return `pylsl`; streams of this machine alone are seen unless it is open to others."""
-
-    def find() -> Any:
-        import pylsl
-
-        return pylsl
-
-    pylsl = require_package("pylsl", find)
+    pylsl = require_package("pylsl", "pylsl")
     if not is_open:
         pylsl.set_config_content(LSL_LOCAL)  # holds if nothing of LSL was called before
     return pylsl
