@@ -90,6 +90,26 @@ def test_unit_axis_and_content_are_those_of_the_file(tmp_path: Path):
         load_motion(path)
 
 
+def test_a_file_upside_down_is_turned(tmp_path: Path):
+    still = [Node("root", props={"Lcl Translation": (1.0, 2.0, 3.0)})]
+    axes = {"UpAxisSign": -1, "FrontAxisSign": -1, "UnitScaleFactor": 100.0}
+    skeleton = load_skeleton(write_fbx(tmp_path / "a.fbx", Made(still, settings=axes)))
+    place = skeleton.forward(skeleton.neutral()).positions[0]
+    np.testing.assert_allclose(place, (1.0, -2.0, -3.0), atol=1e-15)
+
+
+def test_without_limbs_bones_are_what_moves_and_all_below(tmp_path: Path):
+    made = one_bone(np.arange(4) / 30.0, np.arange(4.0), 4)
+    made.nodes += [Node("beside"), Node("camera", 1)]
+    for node in made.nodes:
+        node.subtype = "Camera" if node.name == "camera" else "Null"
+    motion = load_motion(write_fbx(tmp_path / "a.fbx", made))
+    assert motion.skeleton.bone_names == ("root", "tip", "camera")
+    made.nodes[0].moved = {}
+    skeleton = load_skeleton(write_fbx(tmp_path / "b.fbx", made))
+    assert set(skeleton.bone_names) == {"root", "tip", "beside"}
+
+
 @pytest.mark.parametrize(
     ("data", "text"),
     [
