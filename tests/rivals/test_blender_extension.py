@@ -13,7 +13,7 @@ import pytest
 from exactik.io import load_motion, load_skeleton
 from exactik.lab.synthetic import simulate_performance, simulate_recording
 from tests.support.blender import find_blender
-from tests.support.blender_sessions import RIGS
+from tests.support.blender_sessions import RIGS, TREE
 from tests.support.checkout import DATA, ROOT
 
 TOLERANCE = 1e-4  # [m] of an armature against the .glb of the same solve
@@ -91,7 +91,7 @@ def test_markers_move_a_rig(folder: Path, rig: str, name: str):
     assert np.ptp(lengths) < TOLERANCE
 
 
-@pytest.mark.parametrize("rig", RIGS)
+@pytest.mark.parametrize("rig", [*RIGS, TREE])
 def test_a_pulled_hand_arrives_while_pinned_feet_stay(folder: Path, rig: str):
     seen = read(folder, f"pulled {rig}")
     assert seen["ended"] == "FINISHED"

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.support.blender_rigs import add_rig
 from tests.support.checkout import ROOT
 
 # Left half of a person that looks towards −y: bone, bone above, head [m], axis of rolls.
@@ -50,6 +51,7 @@ MIXAMO = {
     "toe": "ToeBase",
 }
 RIGS = ("person", "other axes", "child")
+TREE, TREE_SEED = "tree", 3  # bones with any rolls and orders of rotation, of no body
 CHILD = 0.62  # of a grown person's height
 
 
@@ -172,22 +174,23 @@ def attempt(operator: Any, **options: Any) -> str:
 
 
 def pin_and_pull(name: str) -> dict[str, Any]:
-    """Pull the left hand of a rig that stands with bent knees, both feet pinned."""
+    """Pull the left hand of a rig, both feet pinned; of a tree a twig, with its root."""
     import bpy  # pyright: ignore[reportMissingImports]
 
     bpy.ops.wm.read_factory_settings(use_empty=True)
-    rig = add_person(name)
+    rig = add_rig(TREE_SEED, scale=(0.5, 0.5, 0.5)) if name == TREE else add_person(name)
     bpy.ops.object.mode_set(mode="POSE")
-    rig.pose.bones[call(name, "thigh", "L")].rotation_mode = "XYZ"
     before = look_once(rig)
-    feet = [call(name, "foot", side) for side in "LR"]
-    hand = call(name, "hand", "L")
+    feet = ["bone0"] if name == TREE else [call(name, "foot", side) for side in "LR"]
+    hand = "bone7" if name == TREE else call(name, "hand", "L")
     for bone in rig.pose.bones:
         chosen = bone.name in (*feet, hand)
         (bone if hasattr(bone, "select") else bone.bone).select = chosen
     rig.data.bones.active = rig.data.bones[hand]
     bpy.context.scene.frame_set(7)
-    target = before["heads"][before["names"].index(hand)] + (0.0, -0.25, -0.35)
+    target = before["heads"][before["names"].index(hand)] + (
+        (0.0, -0.05, -0.1) if name == TREE else (0.0, -0.25, -0.35)
+    )
     ended = attempt(bpy.ops.exactik.pin_and_pull, target=target.tolist())
     bpy.context.scene.frame_set(8)
     bpy.context.scene.frame_set(7)
@@ -238,6 +241,7 @@ def main(folder: Path, recordings: list[Path], motion: Path) -> None:
                 bpy.ops.exactik.import_markers, filepath=str(path), onto="RIG"
             )
             np.savez(folder / f"{path.stem} on {name}.npz", **look(rig))
+    for name in (*RIGS, TREE):
         np.savez(folder / f"pulled {name}.npz", **pin_and_pull(name))
     bpy.ops.wm.read_factory_settings(use_empty=True)
     ends["no rig"] = attempt(bpy.ops.exactik.retarget, filepath=str(motion))
