@@ -39,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     files += [REAL] if REAL.is_file() else []
     arguments = [str(path) for path in (made, *files, made / "motion.glb")]
     command = [str(python), "-m", "tests.support.blender_sessions", *arguments]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=300)
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=900)
     return made
 
 
