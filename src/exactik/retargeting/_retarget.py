@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -38,7 +37,7 @@ from exactik.retargeting._bodies import (
     prepare_source,
     prepare_target,
 )
-from exactik.retargeting._contacts import ContactOptions
+from exactik.retargeting._contacts import Contact, ContactOptions
 from exactik.retargeting._copy_orientations import compute_part_rotations, copy_orientations
 from exactik.retargeting._correspondence import (
     BoneMapping,
@@ -59,7 +58,7 @@ from exactik.retargeting.body import (
     leave_out,
     mirror_limits,
 )
-from exactik.solvers import require_count
+from exactik.solvers import count_threads
 from exactik.solvers.batch import settle_path
 from exactik.solvers.control import find_speeds, limit_speeds
 from exactik.typing import Array
@@ -158,8 +157,7 @@ def retarget(motion: Motion, target: Skeleton, options: RetargetOptions) -> Reta
     motion = require_instance("motion", motion, Motion)
     target = require_instance("target", target, Skeleton)
     _require_poses(motion)
-    threads, progress = options.threads, options.progress
-    workers = (os.cpu_count() or 1) if threads is None else require_count("threads", threads)
+    workers = count_threads(options.threads)
     contacts = ContactOptions() if options.contacts is None else options.contacts
     require_instance("contacts", contacts, ContactOptions)
     given_source, given_target = split_mapping(options.mapping)
@@ -188,12 +186,8 @@ def retarget(motion: Motion, target: Skeleton, options: RetargetOptions) -> Reta
     )
     stances, source = find_stances(source, contacts)
     scale = figure.leg_length / source.figure.leg_length
-    q = _copy_source(source, figure, correspondence, scale, progress)
-    q = spread_limb_jumps(source, figure, q)
-    if options.feet:
-        q = place_feet(source, figure, stances, scale, q, workers)
-    if options.hands:
-        q = place_hands(source, figure, q, workers)
+    q = _copy_source(source, figure, correspondence, scale, options.progress)
+    q = _place_limbs(source, figure, stances, scale, q, options, workers)
     apart = keep_apart(figure, q, motion.rate) if options.self_collision else q
     held_off = measure_held_off(figure, q, apart) if options.self_collision else {}
     free_target = free_target.with_loops(loops)
@@ -221,6 +215,22 @@ def retarget(motion: Motion, target: Skeleton, options: RetargetOptions) -> Reta
         held_off=held_off,
         remarks=(*remarks, *added, *held),
     )
+
+
+def _place_limbs(
+    source: SourceBody,
+    figure: BodyFigure,
+    stances: list[Contact],
+    scale: float,
+    q: Array,
+    options: RetargetOptions,
+    workers: int,
+) -> Array:
+    """Return poses whose limbs do not jump, and whose feet and hands are in their places."""
+    q = spread_limb_jumps(source, figure, q)
+    if options.feet:
+        q = place_feet(source, figure, stances, scale, q, workers)
+    return place_hands(source, figure, q, workers) if options.hands else q
 
 
 def _copy_source(

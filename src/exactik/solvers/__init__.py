@@ -48,7 +48,7 @@ from exactik.solvers.methods import (
     ProjectedGradient,
     PseudoInverse,
 )
-from exactik.solvers.starts import make_start_table, require_count
+from exactik.solvers.starts import count_threads, make_start_table, require_count
 
 __all__ = [
     "BFGS",
@@ -92,6 +92,7 @@ __all__ = [
     "compute_term_tolerances",
     "count_iterations",
     "count_problems_per_call",
+    "count_threads",
     "descend",
     "find_active_dofs",
     "find_descent_in_cone",

@@ -25,7 +25,8 @@ from exactik.recordings.calibration.mapping import (
     Match,
     propose_mapping,
 )
-from exactik.recordings.tracking import count_threads, match_markers
+from exactik.recordings.tracking import match_markers
+from exactik.solvers import count_threads
 
 MIN_SCALE_SD = 1e-6  # beside a metre, what rounding leaves of a covariance that can be inverted
 UNKNOWN_POINT_SD = 0.1  # [m] of a marker of which only the bone is known: anywhere on it

@@ -79,7 +79,7 @@ from exactik.recordings.tracking._problem import (
     match_markers,
 )
 from exactik.recordings.tracking._result import Track
-from exactik.recordings.tracking._track import count_threads, keep_speeds, track, track_many
+from exactik.recordings.tracking._track import keep_speeds, track, track_many
 from exactik.recordings.tracking.preparation import (
     HALF_TRUST_NOISE,
     MAX_CROSSED_SHARE,
@@ -155,7 +155,6 @@ __all__ = [
     "compute_standard_deviations",
     "compute_step_charges",
     "count_bones_between",
-    "count_threads",
     "cut_gaps",
     "estimate_initial_noise",
     "estimate_noise",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -46,7 +45,7 @@ from exactik.recordings.tracking._problem import TrackingProblem, join_problems,
 from exactik.recordings.tracking._result import Track
 from exactik.recordings.tracking.preparation import repair_outliers
 from exactik.recordings.tracking.smoothing import smooth_path
-from exactik.solvers import ENDED_WORDS, count_iterations, require_count
+from exactik.solvers import ENDED_WORDS, count_iterations, count_threads
 from exactik.solvers.batch import settle_path
 from exactik.solvers.control import Speeds, limit_speeds
 from exactik.typing import Array, BoolArray
@@ -313,11 +312,6 @@ def _repair_outliers(job: TrackingJob, path: FrameSolutions) -> tuple[TrackingJo
 def keep_speeds(motion: Motion, max_speed: Speeds) -> Motion:
     """Return the motion nearest to one whose dofs keep their speeds; see `SpeedOptions`."""
     return replace(motion, q=limit_speeds(motion.skeleton, motion.q, motion.rate, max_speed)[0])
-
-
-def count_threads(threads: int | None) -> int:
-    """Return how many threads are asked for: one per processor if None."""
-    return (os.cpu_count() or 1) if threads is None else require_count("threads", threads)
 
 
 def _fill_gaps(run: TrackingRun, path: FrameSolutions, information: Array) -> FramePostures:

@@ -6,7 +6,6 @@ Python's lock. An answer depends on nothing but its problem: not on the batch, n
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Mapping
@@ -42,6 +41,7 @@ from exactik.solvers import (
     compute_term_tolerances,
     count_iterations,
     count_problems_per_call,
+    count_threads,
     make_start_table,
     require_count,
     resolve_method,
@@ -93,8 +93,8 @@ def solve_batch(
         expected = f"({skeleton.nq},) or ({count}, {skeleton.nq})"
         raise ShapeError(f"q0 has shape {first.shape}; expected {expected}")
     q = np.broadcast_to(first, (count, skeleton.nq)).copy()
-    workers = (os.cpu_count() or 1) if threads is None else require_count("threads", threads)
-    workers, further = min(workers, max(count, 1)), require_count("starts", starts) - 1
+    workers = min(count_threads(threads), max(count, 1))
+    further = require_count("starts", starts) - 1
     named = {name: freeze(as_floats(name, value).copy()) for name, value in targets.items()}
     gpu = choose_batch_gpu(device, problem, method, count)
     if gpu is not None:

@@ -2,6 +2,7 @@
 
 from exactik.solvers.starts._solutions import find_solutions
 from exactik.solvers.starts._table import (
+    count_threads,
     make_start_table,
     require_count,
     require_seed,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -51,6 +53,11 @@ def require_count(name: str, value: int) -> int:
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
         raise UsageError(f"{name} is {value!r}; it must be a whole number of at least 1")
     return int(value)
+
+
+def count_threads(threads: int | None) -> int:
+    """Return how many threads are asked for: one per processor if None."""
+    return (os.cpu_count() or 1) if threads is None else require_count("threads", threads)
 
 
 def require_seed(seed: int) -> int:
