@@ -18,11 +18,14 @@ from exactik.goals import Collisions, Goal, OrientationGoal, PositionGoal, Postu
 from exactik.model import Skeleton
 from exactik.model.shapes import Capsule, find_segment_distances
 from exactik.problem import Problem
+from exactik.retargeting._jumps import find_limb_jumps, spread_jumps
 from exactik.retargeting._reach import LIMB_TURN_WEIGHT, REST_WEIGHT
 from exactik.retargeting.body import (
     BodyFigure,
+    SourceBody,
     find_bones_below,
     find_limb,
+    find_moving_coordinates,
     find_other_bones,
     find_stretching_dofs,
     is_robot,
@@ -113,7 +116,7 @@ def _measure_gaps(
     return found
 
 
-def keep_apart(target: BodyFigure, q: Array, rate: float) -> Array:
+def keep_apart(source: SourceBody, target: BodyFigure, q: Array) -> Array:
     """Return the nearest poses, (T, nq), whose limbs do not cross anything."""
     skeleton = target.skeleton
     moving = {bone for name in LIMBS for bone in find_limb(target, name).moving}
@@ -125,7 +128,7 @@ def keep_apart(target: BodyFigure, q: Array, rate: float) -> Array:
             gaps = np.minimum(gaps, values)
     if len(near) == 0 or gaps.min() >= MARGIN:
         return q
-    path = _Path(target, q, near, moving, rate)
+    path = _Path(target, q, near, moving, source.rate)
     apart, start = q.copy(), int(np.argmax(gaps))
     if gaps[start] < MARGIN:
         apart[start] = path.solve(start, q[start])
@@ -136,6 +139,20 @@ def keep_apart(target: BodyFigure, q: Array, rate: float) -> Array:
             if gaps[t] < MARGIN or np.abs(change).max() > UNCHANGED:
                 apart[t] = path.solve(t, skeleton.clip(skeleton.integrate(q[t], change)))
             before = t
+    return _undo_jumps(source, target, q, apart)
+
+
+def _undo_jumps(source: SourceBody, target: BodyFigure, q: Array, apart: Array) -> Array:
+    """Return poses whose arms change over where they jump; legs that jump are as they were."""
+    skeleton = target.skeleton
+    for name in LIMBS:
+        limb = find_limb(target, name)
+        jumps = find_limb_jumps(source, target, skeleton.forward(apart), name)
+        if name.endswith("arm"):
+            apart, _ = spread_jumps(skeleton, apart, limb, jumps, source.rate)
+        elif len(jumps) > 0:
+            others = find_other_bones(skeleton, set(limb.moving))
+            apart = np.where(find_moving_coordinates(skeleton, others), q, apart)
     return apart
 
 

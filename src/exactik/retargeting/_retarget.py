@@ -188,7 +188,7 @@ def retarget(motion: Motion, target: Skeleton, options: RetargetOptions) -> Reta
     scale = figure.leg_length / source.figure.leg_length
     q = _copy_source(source, figure, correspondence, scale, options.progress)
     q = _place_limbs(source, figure, stances, scale, q, options, workers)
-    apart = keep_apart(figure, q, motion.rate) if options.self_collision else q
+    apart = keep_apart(source, figure, q) if options.self_collision else q
     held_off = measure_held_off(figure, q, apart) if options.self_collision else {}
     free_target = free_target.with_loops(loops)
     q = _keep_loops(free_target, apart, correspondence, workers)
