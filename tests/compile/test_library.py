@@ -8,11 +8,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from exactik.compile import list_libraries, load_library
+from exactik.compile import jit, jit_forceinline, list_libraries, load_library
 from exactik.errors import KernelError
 from exactik.kernels.linear.active_set import clip_to_limits
 from exactik.typing import Array
@@ -188,6 +189,15 @@ except KeyboardInterrupt:
     print("interrupted")
 print("again", kernel())
 """
+
+
+def test_only_what_says_so_becomes_part_of_its_callers():
+    pytest.importorskip("numba")
+    called: Any = jit(lambda x: x + 1.0)
+    caller: Any = jit_forceinline(lambda x: called(x))  # compiled first, it compiles the other
+    caller.linked.compile("(float64,)")
+    inlined = [[c.fndesc.inline for c in k.linked.overloads.values()] for k in (called, caller)]
+    assert inlined == [[False], [True]]
 
 
 def test_an_interrupt_that_is_lost_while_compiling_is_raised_after_it():

@@ -34,6 +34,7 @@ _OPTIONS = {
     "no_cfunc_wrapper": True,
     "cache": True,
     "error_model": "numpy",
+    "forceinline": False,  # unsaid, it is as in the function that happens to be compiled for
     "fastmath": {"contract", "nsz", "arcp"},
 }
 

@@ -31,7 +31,7 @@ import numpy as np
 from exactik.errors import CoordinateError
 from exactik.kernels.calculus import dense
 from exactik.kernels.calculus.backpropagation import NEAR_MINIMUM
-from exactik.kernels.calculus.workspace import SLOPE, Goals, Workspace, update_kinematics
+from exactik.kernels.calculus.workspace import SLOPE, Goals, Workspace, update_kinematics_noinline
 from exactik.kernels.goals import centroids, pairs
 from exactik.kernels.goals import terms as term
 from exactik.kernels.tree.packed import NONE
@@ -183,7 +183,7 @@ def _differentiate_terms_by_targets(problem: Problem, q: Array) -> dict[str, lis
     J, r = problem.jacobian(q), problem.residual(q)
     W = problem.packed.weight
     force = W @ r
-    update_kinematics(tree, arrays, problem.skeleton.normalised(q), work)
+    update_kinematics_noinline(tree, arrays, problem.skeleton.normalised(q), work)
     derivatives: dict[str, list[Array]] = {}
     for name, terms in problem.packed.terms.items():
         by_term: list[Array] = []

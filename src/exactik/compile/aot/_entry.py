@@ -9,7 +9,9 @@ NOT_AS_COMPILED before anything is done.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from hashlib import sha256
 from importlib import import_module
 from typing import Any
 
@@ -124,11 +126,13 @@ class EntryBuilder:
         array, fields = parse_array(kind), list_fields(kind)
         if array is not None:
             return self._read_array(array, type_, item)
+        if isinstance(kind, dict):
+            place = cgutils.alloca_once(self._builder, self._context.get_value_type(type_))
+            done = self._builder.call(self._define_reader(kind, type_), [item, place])
+            self._require(self._builder.icmp_unsigned("!=", done, HALF(0)))
+            return self._builder.load(place)
         if fields is not None:
-            triples = zip(fields, type_, self._items(item, len(fields)), strict=True)
-            return self._context.make_tuple(
-                self._builder, type_, [self._read(*triple) for triple in triples]
-            )
+            return self._read_fields(fields, type_, item)
         builder = self._builder
         word = builder.load(builder.gep(self._numbers, [WORD(self._number_count)]))
         self._number_count += 1
@@ -136,6 +140,31 @@ class EntryBuilder:
             return builder.bitcast(word, NUMBER)
         wanted = self._context.get_value_type(type_)
         return word if wanted == WORD else builder.trunc(word, wanted)
+
+    def _read_fields(self, fields: list[Any], type_: Any, item: Any) -> Any:
+        triples = zip(fields, type_, self._items(item, len(fields)), strict=True)
+        values = [self._read(*triple) for triple in triples]
+        return self._context.make_tuple(self._builder, type_, values)
+
+    def _define_reader(self, kind: Any, type_: Any) -> Any:
+        """Return the function that reads a named tuple, 0 if it refuses; all entries share it."""
+        name = f"exactik_read_{sha256(json.dumps(kind).encode()).hexdigest()[:16]}"
+        if name in self.module.globals:
+            return self.module.globals[name]
+        kept = self._builder, self._refuse
+        place = self._context.get_value_type(type_).as_pointer()
+        function = ir.Function(self.module, ir.FunctionType(HALF, [WORD, place]), name)
+        function.linkage = "linkonce_odr"
+        function.attributes.add("noinline")
+        self._builder = ir.IRBuilder(function.append_basic_block("entry"))
+        self._refuse = function.append_basic_block("refuse")
+        item, out = function.args
+        self._builder.store(self._read_fields(list_fields(kind) or [], type_, item), out)
+        self._builder.ret(HALF(1))
+        self._builder.position_at_end(self._refuse)
+        self._builder.ret(HALF(0))
+        self._builder, self._refuse = kept
+        return function
 
     def _read_array(self, array: tuple[str, int, bool], type_: Any, item: Any) -> Any:
         dtype, ndim, may_be_const = array

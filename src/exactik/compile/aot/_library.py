@@ -1,7 +1,7 @@
 """The steps from signatures to one shared library.
 
-Code is generated in parts of a megabyte or two. Each is optimised by itself, so a function that two
-parts need is optimised twice.
+Code is generated in parts of a megabyte or two, and each is optimised by itself. A function that
+several parts call is in the first of them; the others see its code, to inline it.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ def generate_parts(folder: Path, numbers: list[int], tell: Callable[[str, bool],
     rows: list[dict[str, Any]] = []
     entries: list[Any] = []
     modules: dict[Any, Any] = {}
+    shared = set[str]()
     for number in numbers:
         signature = signatures[number]
         module, _, function = signature.kernel.partition(":")
@@ -64,14 +65,26 @@ def generate_parts(folder: Path, numbers: list[int], tell: Callable[[str, bool],
         if size > PART_SIZE or number == numbers[-1]:
             part = str(number)
             whole = link_into(binding.parse_assembly(""), [*entries, *modules.values()])
+            _share(whole, {row["symbol"] for row in rows}, shared)
             (folder / f"{part}.bc").write_bytes(whole.as_bitcode())
             (folder / f"{part}.json").write_text(json.dumps(rows), "utf-8")
             tell(part, True)
             rows, entries, modules, size = [], [], {}, 0
 
 
+def _share(whole: Any, entries: set[str], shared: set[str]) -> None:
+    """Leave to earlier parts the functions that they have, and keep for later ones what is new."""
+    for function in whole.functions:
+        inlined = any(b"alwaysinline" in attribute for attribute in function.attributes)
+        if function.is_declaration or function.name in entries or inlined:
+            continue
+        known = function.name in shared
+        function.linkage = "available_externally" if known else "weak_odr"
+        shared.add(function.name)
+
+
 def make_object(level: str, part: str, folder: Path) -> None:
-    """Optimise a part and write PART.o, in which nothing but the entries can be seen."""
+    """Optimise a part and write PART.o; nothing but entries can be seen in the library."""
     from llvmlite import binding
     from numba.core.codegen import AOTCPUCodegen
 
@@ -84,7 +97,11 @@ def make_object(level: str, part: str, folder: Path) -> None:
     rows = json.loads((folder / f"{part}.json").read_text("utf-8"))
     symbols = {row["symbol"] for row in rows}
     for name in (*made.functions, *made.global_variables):
-        if not name.is_declaration and name.name not in symbols:
+        if name.is_declaration or name.name in symbols:
+            continue
+        if name.linkage.name == "weak_odr":
+            name.visibility = "hidden"  # other parts see it, users of the library do not
+        else:
             name.linkage = "internal"
     (folder / f"{part}.o").write_bytes(codegen._tm.emit_object(made))
 

@@ -15,7 +15,7 @@ from exactik.compile import jit
 from exactik.kernels.calculus import sweeps
 from exactik.kernels.calculus.evaluate import sweep_driven_tree
 from exactik.kernels.calculus.pair_rows import write_pair_rows
-from exactik.kernels.calculus.workspace import SLOPE, update_kinematics
+from exactik.kernels.calculus.workspace import SLOPE, update_kinematics_noinline
 from exactik.kernels.goals.centroids import (
     add_member_sums,
     differentiate_centroid,
@@ -70,7 +70,7 @@ def write_jacobian_rows(tree, free, slope, S, k, e, D, row, J):
 @jit
 def write_residual_and_jacobian(tree, goals, q, work, r, J):
     """Write the unweighted residual r (m,) and J = −∂r/∂v (m, nv), zeroed before, of all goals."""
-    update_kinematics(tree, goals, q, work)
+    update_kinematics_noinline(tree, goals, q, work)
     for i in range(3):
         work.f[i] = 0.0
     for m in range(goals.terms.kind.shape[0]):

@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from exactik.compile import jit, jit_forceinline, jit_nogil
-from exactik.kernels.calculus.evaluate import evaluate_in_layout
+from exactik.kernels.calculus.evaluate import evaluate_noinline
 from exactik.kernels.calculus.joint_blocks import quadratic_form
 from exactik.kernels.goals.clouds import reduce_to_clouds
 from exactik.kernels.goals.sums import EXACT, GAUSS_NEWTON
@@ -47,7 +47,7 @@ def check_convexity(
     """
     for k in range(q.shape[0]):
         set_frame(tree, goals, frames, frame_numbers[k], q[k])
-        evaluate_in_layout(tree, goals, q[k], np.int64(EXACT), find_layout(tree), work)
+        evaluate_noinline(tree, goals, q[k], np.int64(EXACT), find_layout(tree), work)
         update_active_set(
             box.coordinate, box.lower, box.upper, box.free, q[k], work.g, descent.active_set
         )
@@ -100,14 +100,14 @@ def eliminate_frame(tree, goals, box, frames, prior, frame, q, descent, work):
         descent.scale[i] = prior[i]
     for order in (EXACT, GAUSS_NEWTON):
         # Where it is not quite a minimum: Gauss–Newton's curvature is never negative.
-        evaluate_in_layout(tree, goals, q, np.int64(order), layout, work)
+        evaluate_noinline(tree, goals, q, np.int64(order), layout, work)
         update_active_set(
             box.coordinate, box.lower, box.upper, box.free, q, work.g, descent.active_set
         )
         smallest_pivot = eliminate(tree, 1.0, descent, work)
         if smallest_pivot > 0.0:
             square_weights(goals)
-            evaluate_in_layout(tree, goals, q, np.int64(GAUSS_NEWTON), layout, work)
+            evaluate_noinline(tree, goals, q, np.int64(GAUSS_NEWTON), layout, work)
             for i in range(prior.shape[0]):
                 work.H[i, np.int64(tree.dof_level[i])] += prior[i]
             break
