@@ -70,14 +70,18 @@ def find_swaps(markers: Markers) -> tuple[Swap, ...]:
     that rotate their names are not found, nor is anything where nearly every marker jumps all the
     time, as points without names do.
     """
-    steps = _find_steps(markers)
-    errors, is_jump = _find_jumps(steps, len(markers.names))
     max_gap = max(MIN_SWAP_GAP_FRAMES, round(MAX_SWAP_GAP_S * markers.rate))
-    is_jump &= steps.end - steps.start <= max_gap
-    if np.count_nonzero(is_jump) < 2:
+    parts: list[tuple[_Steps, Array]] = []
+    for m in range(len(markers.names)):  # marker by marker: all steps of an hour take gigabytes
+        steps = _find_steps(markers.positions[:, m], m)
+        errors, is_jump = _find_jumps(steps)
+        is_jump &= steps.end - steps.start <= max_gap
+        parts.append((steps.select(is_jump), errors[is_jump]))
+    if sum(len(errors) for _, errors in parts) < 2:
         return ()
-    order = np.flatnonzero(is_jump)
-    order = order[np.argsort(steps.end[order], kind="stable")]
+    steps = _Steps._make(map(np.concatenate, zip(*(steps for steps, _ in parts), strict=True)))
+    errors = np.concatenate([errors for _, errors in parts])
+    order = np.argsort(steps.end, kind="stable")
     steps, errors = steps.select(order), errors[order]
     events = []
     for one, other in _iterate_pairs(steps, max_gap):
@@ -111,39 +115,34 @@ def find_frozen_markers(markers: Markers) -> tuple[FrozenMarker, ...]:
     return tuple(frozen)
 
 
-def _find_steps(markers: Markers) -> _Steps:
-    """Return every step of every marker, marker by marker."""
-    x = markers.positions
-    marker, frame = np.nonzero(np.isfinite(x).all(axis=2).T)
-    position = x[frame, marker]
-    is_step = marker[1:] == marker[:-1]  # rows of one marker follow each other
-    span = np.where(is_step, frame[1:] - frame[:-1], 1)
+def _find_steps(path: Array, marker: int) -> _Steps:
+    """Return every step of a marker, by its path (T, 3)."""
+    frame = np.flatnonzero(np.isfinite(path).all(axis=1))
+    position = path[frame]
+    span = frame[1:] - frame[:-1]
     velocity = (position[1:] - position[:-1]) / span[:, None]
     # The velocity before a step is that of the step before it, unless it had a gap.
     is_known = np.zeros(len(span), dtype=bool)
-    is_known[1:] = is_step[:-1] & (span[:-1] <= 2)
+    is_known[1:] = span[:-1] <= 2
     velocity_before = np.zeros_like(velocity)
     velocity_before[1:] = velocity[:-1]
     velocity_before[~is_known] = 0.0
-    steps = _Steps(
-        marker=marker[1:],
+    return _Steps(
+        marker=np.full(len(span), marker),
         start=frame[:-1],
         end=frame[1:],
         before=position[:-1],
         velocity=velocity_before,
         after=position[1:],
     )
-    return steps.select(is_step)
 
 
-def _find_jumps(steps: _Steps, count: int) -> tuple[Array, BoolArray]:
-    """Return how far each step ends from where it should, and which of them are jumps."""
+def _find_jumps(steps: _Steps) -> tuple[Array, BoolArray]:
+    """Return how far each step of a marker ends from where it should, and which are jumps."""
     every = np.arange(len(steps.marker))
     errors = _prediction_errors(steps, every, every)
-    bounds = np.searchsorted(steps.marker, np.arange(count + 1))  # they come marker by marker
-    parts = [errors[bounds[m] : bounds[m + 1]] for m in range(count)]
-    medians = np.array([np.median(part) if len(part) > 0 else 0.0 for part in parts])
-    return errors, errors > np.maximum(MIN_JUMP, MIN_JUMP_RATIO * medians[steps.marker])
+    median = float(np.median(errors)) if len(errors) > 0 else 0.0
+    return errors, errors > max(MIN_JUMP, MIN_JUMP_RATIO * median)
 
 
 def _iterate_pairs(steps: _Steps, max_gap: int) -> Iterator[tuple[IntArray, IntArray]]:
