@@ -102,9 +102,10 @@ def load_takes() -> Iterator[tuple[str, Motion]]:
 
 def to_smpl(motion: Motion) -> Motion:
     """Return a performance as a motion of SMPL's 24 joints of average proportions."""
-    from exactik.io.smpl import SMPL, make_smpl_skeleton, place_average_joints
+    from exactik.io.smpl import FAMILY, make_smpl_skeleton, place_average_joints
 
-    skeleton = make_smpl_skeleton("smpl", SMPL, place_average_joints(SMPL))
+    name, joints = FAMILY[24]
+    skeleton = make_smpl_skeleton(name, joints, place_average_joints(joints))
     return ik.retarget(motion, skeleton, target_up="y").motion
 
 
