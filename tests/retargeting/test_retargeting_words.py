@@ -41,7 +41,7 @@ def test_a_good_result_says_so(walked: Retargeting):
     assert text.startswith("61 frames taken over at ")
     assert "; feet stand 8 times and slide by 0.00" in text
     assert text.endswith("no limit left, no jump.")
-    assert walked.notes == ("the root 'pelvis' was fixed and moves freely now",)
+    assert walked.notes == ("the root 'pelvis', fixed in its file, moves freely",)
 
 
 def test_a_result_without_contacts_says_so(walked: Retargeting):

@@ -56,7 +56,8 @@ def pose(
     print_look_notes(model, figure.skeleton)
     skeleton = release_walker(figure.skeleton)
     if skeleton is not figure.skeleton:
-        remark(model, f"the root {skeleton.bone_names[0]!r} was fixed and moves freely here")
+        root = skeleton.bone_names[0]
+        remark(model, f"the root {root!r}, fixed in its file, moves freely here")
     viewer = PoseViewer(
         skeleton,
         up_axis=reading.up or figure.up,

@@ -54,9 +54,10 @@ def assume_unit(height: float, notes: Notes) -> float:
             advice=Advice("; give ", "length_unit"),
         )
     name, metres = guess
+    words = name if name in LENGTH_UNITS else f"a unit of {1e3 * metres:.4g} mm"
     notes.assume(
-        f"no length unit is stated; one unit is taken for {1e3 * metres:.4g} mm, which makes the "
-        f"figure {height * metres:.2f} m tall",
+        f"no length unit is stated; {words} is taken, in which the figure is "
+        f"{height * metres:.2f} m tall",
         code="unit-guessed",
         value=name,
         advice=Advice("; if that is wrong, give ", "length_unit"),

@@ -234,7 +234,7 @@ class Retargeting:
         found, arms = list(self.remarks), self.target_figure.arm_lengths
         if self.root_was_freed:
             name = self.motion.skeleton.bones[0].name
-            found.append(f"the root {name!r} was fixed and moves freely now")
+            found.append(f"the root {name!r}, fixed in its file, moves freely")
         if len(self.contacts) == 0:
             found.append("no foot of the source stands anywhere")
         for side, held in self.held_off.items():

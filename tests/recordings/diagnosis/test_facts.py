@@ -374,7 +374,7 @@ def test_what_can_be_used_is_said_in_a_sentence():
         assert verdict.unmeasured == "Not measured: head (the markers do not tell)."
         return verdict.usable
 
-    assert usable([]) == "99 % of the joint angles are free of faults, 99 % are certain to 8°."
+    assert usable([]) == "99 % of the joint angles are free of faults, 99 % are known to within 8°."
     few = usable([("l_arm", [(402, 441)], 0.01), ("head", [(7, 7), (9, 12)], 0.001)])
     assert few.endswith("; doubtful: l_arm in frames 502–541, head in frames 107 and 109–112.")
     many = usable([(bone, [(0, 1), (5, 6), (9, 10)], 0.25) for bone in "abcde"])

@@ -86,7 +86,7 @@ def test_poses_and_markers_are_true_to_a_quarter_of_a_millimetre(scene: PlayerSc
 def test_a_wide_room_is_rounded_more_and_that_is_said(motion: Motion):
     far = Markers(np.array([[[0.0, 0.0, 0.0]], [[650.0, 0.0, 1.0]]]), ("A",), 10.0)
     data = encode_scene(compose_scene(far))
-    assert data["step"] == pytest.approx(0.01) and "places to 10 mm" in data["notes"]
+    assert data["step"] == pytest.approx(0.01) and "drawn to 10 mm" in data["notes"]
 
 
 def test_long_recordings_show_fewer_frames_but_those_that_are_wanted():

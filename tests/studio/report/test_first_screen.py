@@ -60,7 +60,13 @@ def first_screen(text: str) -> str:
 def test_a_walk_begins_with_its_angles_events_and_figures(walk: Track):
     text = render_report(walk)
     words = first_screen(text)
-    order = ["walking, ", "The markers fit to", "Not measured: ", "Hip flexion", "Knee flexion"]
+    order = [
+        "walking, ",
+        "The markers fit the figure to",
+        "Not measured: ",
+        "Hip flexion",
+        "Knee flexion",
+    ]
     order += ["stride length", "right foot", "Findings"]
     places = [words.index(word) for word in order]
     assert places == sorted(places)

@@ -44,8 +44,9 @@ class GaitCycle(NamedTuple):
     last: int  # frame of the strike that ends it
     stride_time: float  # [s]
     stride_length: float  # [m], on a treadmill of the belt's way too
-    step_length: float  # how far the heel is ahead of the other one at the strike that ends it [m]
-    # From the other foot's strike before to the one that ends it [s]; NaN if unknown
+    # From the other foot's strike before to the one that ends it: way of the heel beyond where the
+    # other heel struck [m], and time [s]; NaN if that strike is unknown
+    step_length: float
     step_time: float
     stance_share: float  # of the stride in which the foot stands, 0 to 1
 
@@ -249,12 +250,17 @@ def _measure_stride(
         way = float((heel[last.frame] - heel[first.frame]) @ ahead)
     time = last.time - first.time
     before = [
-        event.time
+        event
         for event in events.events
         if event.side != first.side
         and event.kind == "strike"
         and first.time < event.time < last.time
     ]
+    step_time = step_length = float("nan")
+    if len(before) > 0:
+        step_time = last.time - before[-1].time
+        step = heel[last.frame] - other[before[-1].frame]
+        step_length = float(step @ ahead) + belt_speed * step_time
     return GaitCycle(
         side=first.side,
         first=first.frame,
@@ -262,8 +268,8 @@ def _measure_stride(
         last=last.frame,
         stride_time=time,
         stride_length=way + belt_speed * time,
-        step_length=float((heel[last.frame] - other[last.frame]) @ ahead),
-        step_time=last.time - before[-1] if len(before) > 0 else float("nan"),
+        step_length=step_length,
+        step_time=step_time,
         stance_share=(off.time - first.time) / time,
     )
 

@@ -45,7 +45,7 @@ SENTENCES = {
     "up-axis": "the figure leans by {angle:.0f}° on average if {axis} is up",
     "up-axis, upside down": "the figure is upside down if {axis} is up",
     "up-guess": "nothing says which axis is up: {axis} is a guess",
-    "labels": "the labels of {value!p} of the samples are doubtful, found by shape",
+    "labels": "which point is which marker was guessed by shape in {value!p} of the samples",
     "matches": "what {names!n} are is a guess",
     "limits": "at the end of their range in up to {value!p} of the frames: {names!n}",
     "proportions": "the {names!n} would have {ratio:.2f} times the usual length",
@@ -263,7 +263,7 @@ def describe_usable(doubt: Finding) -> str:
     if details.get("variant") == "nothing":
         return "No joint angle is measured."
     text = f"{format_share(1.0 - doubt.value)} of the joint angles are free of faults, "
-    text += f"{format_share(details['measured'])} are certain to {details['bar_deg']:.0f}°"
+    text += f"{format_share(details['measured'])} are known to within {details['bar_deg']:.0f}°"
     parts = []
     for bone, segments, share in details["doubtful"][:MAX_DOUBTFUL]:
         frames = [

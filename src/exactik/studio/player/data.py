@@ -62,7 +62,7 @@ def encode_scene(
     step = max(MIN_STEP, float((high - low).max()) / MAX_STEPS)
     if len(scene.frames) < scene.length:
         notes.append(f"{len(scene.frames)} of {count_noun(scene.length, 'frame')}")
-    notes.append(f"places to {1e3 * step:.2g} mm")
+    notes.append(f"drawn to {1e3 * step:.2g} mm")
     data: dict[str, Any] = {
         "name": scene.name,
         "rate": scene.rate,

@@ -77,9 +77,9 @@ def render_gait(
     unknown = [title.replace("_", " ") for title in GAIT_ANGLES if title not in names]
     right, left = (count_noun(len(cycles.of(side)), "stride") for side in ("r", "l"))
     key = '<i class="k right">right</i><i class="k left">left</i>'
-    about = f"{right} right, {left} left, from strike to strike in per cent"
+    about = f"{right} right, {left} left: degrees over per cent of the stride"
     about += "; band: one standard deviation between strides" if len(cycles) > 2 else ""
-    about += "; dashed: toe-off. ± is how certain the level is (90 %)."
+    about += "; dashed: toe-off. ± is by how much a whole curve may be too high or low (90 %)."
     sources = [] if normal is None else [f"Grey: 95 % of those of {normal.source}."]
     if len(unknown) > 0:
         sources.append(f"Not measured: {join_names(unknown, MOST_NAMED)}.")
@@ -223,6 +223,8 @@ def _render_events(cycles: GaitCycles, curves: AngleCurves) -> str:
             elif start is not None:
                 runs.append((start, event.frame))
                 start = None
-        lanes.append(Lane(name, f"{len(runs)} ×", runs, f"stance-{side}", "from strike to toe-off"))
+        lanes.append(
+            Lane(name, f"{len(runs)} times", runs, f"stance-{side}", "from strike to toe-off")
+        )
     about = "when each foot stands"
     return f'<div class="plots events">{draw_lanes_row(lanes, curves.bins.frames, about)}</div>'

@@ -109,7 +109,7 @@ def _render_fit(summary: Facts) -> str:
     number = frame + summary["first_frame_in_file"]
     link = render_frame_link(f"frame {number}", frame, frame, frame)
     return (
-        f"The markers fit to {format_millimetres(error['mean_mm'])} on average; worst "
+        f"The markers fit the figure to {format_millimetres(error['mean_mm'])} on average; worst "
         f"{format_millimetres(error['max_mm'])}, {escape(error['worst_marker'])} in {link}. "
         f"{escape(summary['usable'])}"
     )

@@ -22,7 +22,7 @@ def headline_of(summary: Facts) -> str:
     error = summary["error"]
     parts = [
         summary["verdict_text"],
-        f"The markers fit to {describe_error(summary)}; 95 % within "
+        f"The markers fit the figure to {describe_error(summary)}; 95 % within "
         f"{format_millimetres(error['p95_mm'])}."
         if error["mean_mm"] is not None
         else f"{describe_error(summary)}.",

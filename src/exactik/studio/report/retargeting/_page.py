@@ -121,7 +121,7 @@ def _render_header(result: Retargeting, measures: Measures) -> str:
     frames, rate = len(result.motion), result.motion.rate
     figure = result.motion.skeleton
     about = [
-        f"taken over by {figure.name}, {figure.nv} dofs",
+        f"retargeted to {figure.name}, {figure.nv} dofs",
         f"{frames / rate:.4g} s at {rate:g} Hz",
         f"path × {result.scale:.3f}",
     ]
@@ -140,14 +140,23 @@ def _render_header(result: Retargeting, measures: Measures) -> str:
             f"{result.limit_excess:.2g}" if result.limit_excess > 0.0 else "0",
             "rad or m beyond limits",
         ),
-        (f"{frames / max(result.seconds, 1e-9):,.0f}", "frames taken over a second"),
+        _tell_speed(result),
     ]
     return assemble_header(_name_source(result), about, _render_verdict(result), numbers)
 
 
+def _tell_speed(result: Retargeting) -> tuple[str, str]:
+    """Return the speed of the joint nearest to its limit, or of the fastest without limits."""
+    nearest = max(result.hinge_speeds, key=lambda h: h.share, default=result.fastest_hinge)
+    if nearest.share > 0.0:
+        return f"{100.0 * nearest.share:.0f} %", f"of its top speed at most: {nearest.name}"
+    fastest = result.fastest_hinge
+    return f"{fastest.speed:.1f} rad/s", f"at most: {fastest.name or 'no hinge'}"
+
+
 def _render_verdict(result: Retargeting) -> str:
     grade, words = ("care", "Needs a look") if result.needs_look else ("good", "In order")
-    stand = f"Feet stand {count_noun(len(result.contacts), 'time')}"
+    stand = f"Heels and balls stand {count_noun(len(result.contacts), 'time')}"
     sentence = (
         f"{stand}; feet, wrists and limits are where they should be, and no limb jumps."
         if not result.needs_look
@@ -183,7 +192,7 @@ def _render_timeline(result: Retargeting, measures: Measures) -> str:
     kinds = [kind for kind in STYLES if any(f.kind == kind for f in measures.findings)]
     if len(kinds) > 0:
         runs = {k: [(f.first, f.last) for f in measures.findings if f.kind == k] for k in kinds}
-        lanes = [Lane(kind, f"{len(runs[kind])} ×", runs[kind], STYLES[kind]) for kind in kinds]
+        lanes = [Lane(kind, f"{len(runs[kind])} times", runs[kind], STYLES[kind]) for kind in kinds]
         parts += [
             render_title("What needs a look"),
             draw_lanes_row(lanes, count, "stretches to look at"),
@@ -220,7 +229,7 @@ def _render_feet(result: Retargeting, measures: Measures) -> list[str]:
         for point, word in POINTS.items():
             stands = [c.frames for c in result.contacts if (c.side, c.point) == (side, point)]
             runs = [(frames.first, frames.last) for frames in stands]
-            lanes.append(Lane(f"{side} {word}", f"{len(runs)} ×", runs, "gap"))
+            lanes.append(Lane(f"{side} {word}", f"{len(runs)} times", runs, "gap"))
     largest = float(np.nanmax(measures.slides))
     key = escape(
         f"when they stand, and how far they slide then; beyond {MAX_SLIDE_MM:g} mm is seen"
