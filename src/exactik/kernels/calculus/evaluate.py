@@ -101,7 +101,7 @@ def add_goals(goals, order, work):
     return cost
 
 
-@jit
+@jit_forceinline
 def add_pair_terms(goals, order, work):
     """Return the cost of the terms on several bodies; add their sums to all of these."""
     cost, sums = 0.0, work.pair_sums

@@ -45,7 +45,7 @@ def is_pair(terms, m):
     return terms.other[m] != NONE
 
 
-@jit
+@jit_forceinline
 def write_in_world(terms, m, work):
     """Write target, rotation and weight of term m as they are in the world while B stands still.
 
@@ -86,7 +86,7 @@ def write_in_world(terms, m, work):
     turn_weight(terms.weight, Q, m, weight)
 
 
-@jit
+@jit_forceinline
 def place_in_world(terms, m, work):
     """Return the terms with what `write_in_world` writes."""
     write_in_world(terms, m, work)
@@ -122,7 +122,7 @@ def turn_weight(own, Q, m, weight):
             weight[m, i, j] = x * Q[m, j, 0] + y * Q[m, j, 1] + z * Q[m, j, 2]
 
 
-@jit
+@jit_forceinline
 def is_kept(terms, m, work):
     """Whether term m is a bound on a distance that holds, so that it costs nothing.
 
@@ -147,7 +147,7 @@ def is_kept(terms, m, work):
     return beyond >= 0.0 if side > 0.0 else beyond <= 0.0
 
 
-@jit
+@jit_forceinline
 def turn_rows(Q, m, D):
     """Replace D (3, n), in the axes of the world, by Q_mᵀ D."""
     for j in range(D.shape[1]):
@@ -173,7 +173,7 @@ def write_term_residual(goals, m, work):
         r[i] = Q[m, 0, i] * x + Q[m, 1, i] * y + Q[m, 2, i] * z
 
 
-@jit
+@jit_forceinline
 def add_pair_sums(A, B, meeting, m, width, pair_sums, sums):
     """Add the wrench and 6×6 in row m of `pair_sums` to both bodies, by the rule."""
     for c in range(WRENCH_SIZE):

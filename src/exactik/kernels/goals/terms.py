@@ -83,7 +83,7 @@ class Terms(NamedTuple):
     row: IndexArray  #      (n,) first of its three rows in the residual
 
 
-@jit
+@jit_forceinline
 def local_residual(terms, m, R, p, shift, e, r):
     """Write the term's point e (from the origin of the sums) and residual r, both (3,).
 
@@ -141,7 +141,7 @@ def row_times_transpose(A, m, i, R, k):
     )
 
 
-@jit
+@jit_forceinline
 def local_derivatives(terms, m, R, shift, e, r, force, D, X):
     """Write D (3, 6) and X = force·∂²r (6, 6) of the term; e and r are from `local_residual`."""
     k = np.int64(terms.frame[m])
