@@ -163,7 +163,7 @@ def find_loops(tree, goals, order, work):
     return True
 
 
-@jit
+@jit_forceinline
 def open_loop(tree, own, A, B, meeting, work):
     """Mark the frames of a loop; return False if one of them is on another one."""
     work.loop_bodies[own, 0], work.loop_bodies[own, 1], work.loop_bodies[own, 2] = A, B, meeting
@@ -177,7 +177,7 @@ def open_loop(tree, own, A, B, meeting, work):
     return True
 
 
-@jit
+@jit_forceinline
 def subtract_branch(tree, goals, m, frame, meeting, other, order, work):
     """Subtract S_j·p_i for the dofs i from `frame` up to `meeting`, j from `other` to the root."""
     columns, S = momentum_columns(work.pair_sums, m, order), work.S

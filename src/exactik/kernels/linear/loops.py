@@ -127,7 +127,7 @@ def reduce_blocks(joints, S, descent):
         reduce_right_side(joints, S, descent)
 
 
-@jit
+@jit_forceinline
 def start_loops(joints):
     """Write the rows that the branches of A start with."""
     for row in range(6 * np.int64(joints.on_loop[0])):
@@ -136,7 +136,7 @@ def start_loops(joints):
         store_vec8(joints.carried, carried + 6, make_vec8(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
 
 
-@jit
+@jit_forceinline
 def cross_to_other_branch(joints, n, rows):
     """Return the rows of body B with what the branch of A left to it; its own carries Cᵀ."""
     C = joints.carried
@@ -162,7 +162,7 @@ def add_rows(rows, others):
     )
 
 
-@jit
+@jit_forceinline
 def close_loop(joints, n, rows):
     """Return the rows that the last frame of loop n leaves to m, the twists of both now one."""
     C, K = joints.carried, joints.coupling
@@ -173,7 +173,7 @@ def close_loop(joints, n, rows):
     return add_rows(rows, load_absorbed(C, 2 * n + 1))
 
 
-@jit
+@jit_forceinline
 def eliminate_on_loop(n, first, count, depth, rows, S, P, g, H, damping, joints, descent):
     """As `articulated.eliminate_any`, for a joint on a branch of loop n."""
     U, L, Y, smallest = descent.U, descent.L, joints.Y, np.inf
