@@ -107,7 +107,7 @@ class TwoDescents:
     """The descents of a frame, in mink."""
 
     def __init__(self, path: str):
-        import mink
+        import mink  # pyright: ignore[reportMissingImports]
         import mujoco
 
         spec = mujoco.MjSpec.from_file(path)
