@@ -107,7 +107,8 @@ def test_a_click_on_a_finding_shows_its_frame(page: Any):
         assert frame_of(page) == wanted
         assert frame_at_line(page) == pytest.approx(wanted, abs=0.01)
         assert page.evaluate("scrollY") == before
-        assert f"frame {wanted} " in page.locator("#player .clock").inner_text()
+        # Its file counts from 1.
+        assert f"frame {wanted + 1} " in page.locator("#player .clock").inner_text()
     worst = page.locator(".headline a[data-frame]")
     worst.click()
     assert frame_of(page) == int(worst.get_attribute("data-frame"))
