@@ -29,7 +29,9 @@ class LibraryHook(BuildHookInterface):
             return
         source = Path(self.root) / "src"
         levels = os.environ.get("EXACTIK_LEVELS", "").split()
-        environment = {**os.environ, "PYTHONPATH": str(source)}
+        # Before what is there: pip puts the packages that build it on the path so.
+        paths = [str(source), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
         command = [sys.executable, "-m", "exactik.compile.aot"]
         fresh = _list_fresh(environment)
         missing = [level for level in levels if not any(f.stem.endswith(level) for f in fresh)]
