@@ -9,6 +9,7 @@ import re
 import zlib
 from dataclasses import replace
 from html.parser import HTMLParser
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,13 @@ from exactik.recordings.diagnosis import MarkerUse, RecordingContext, UpAxis
 from exactik.recordings.tracking import Quality
 from exactik.studio.plots.axes import Bins, round_axis_end
 from exactik.studio.plots.colours import encode_png, error_colours
-from exactik.studio.report import headline_of, make_angle_curves, render_report, summary_of
+from exactik.studio.report import (
+    collect_versions,
+    headline_of,
+    make_angle_curves,
+    render_report,
+    summary_of,
+)
 
 # `Track.attention` takes means over markers that are missing in a whole stretch, which warn.
 VOID = {"meta", "br", "image", "path", "img", "link", "hr", "input"}
@@ -584,3 +591,17 @@ def test_bins_keep_peaks_and_gaps():
 @pytest.mark.parametrize(("value", "expected"), [(0.0, 1.0), (87.0, 100.0), (5.2, 6.0), (1.0, 1.0)])
 def test_ends_of_axes_are_round(value: float, expected: float):
     assert round_axis_end(value) == pytest.approx(expected)
+
+
+def test_reports_need_no_numba(monkeypatch: pytest.MonkeyPatch):
+    """Where a library of kernels is installed, Numba need not be."""
+    there = metadata.version
+
+    def look(name: str) -> str:
+        if name == "numba":
+            raise metadata.PackageNotFoundError(name)
+        return there(name)
+
+    monkeypatch.setattr(metadata, "version", look)
+    versions = collect_versions()
+    assert "numba" not in versions and versions["numpy"] == there("numpy")

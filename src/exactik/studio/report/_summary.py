@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
+from contextlib import suppress
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
@@ -97,10 +98,11 @@ def summary_of(
 
 
 def collect_versions() -> dict[str, str]:
-    """Return the versions of what a result depends on."""
+    """Return the versions of what a result depends on, and of Numba if it is there."""
     versions = {"exactik": __version__}
     for name in ("numpy", "numba", "scipy"):
-        versions[name] = metadata.version(name)
+        with suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
     return {**versions, "python": platform.python_version(), "platform": platform.platform()}
 
 
