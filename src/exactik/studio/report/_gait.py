@@ -224,7 +224,13 @@ def _render_events(cycles: GaitCycles, curves: AngleCurves) -> str:
                 runs.append((start, event.frame))
                 start = None
         lanes.append(
-            Lane(name, f"{len(runs)} times", runs, f"stance-{side}", "from strike to toe-off")
+            Lane(
+                name,
+                count_noun(len(runs), "time"),
+                runs,
+                f"stance-{side}",
+                "from strike to toe-off",
+            )
         )
     about = "when each foot stands"
     return f'<div class="plots events">{draw_lanes_row(lanes, curves.bins.frames, about)}</div>'

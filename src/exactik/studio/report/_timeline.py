@@ -172,11 +172,11 @@ def _make_attention_lanes(summary: Facts) -> list[Lane]:
     for kind, words in STRETCHES.items():
         runs = sorted((a["first"], a["last"]) for a in summary["attention"] if a["kind"] == kind)
         if len(runs) > 0:
-            lanes.append(Lane(words.label, f"{len(runs)} times", runs, kind))
+            lanes.append(Lane(words.label, count_noun(len(runs), "time"), runs, kind))
     swaps = [s for s in summary["swaps"] if s["verdict"] == "repaired"]
     if len(swaps) > 0:
         runs = [(s["first"], s["last"]) for s in swaps]
-        lanes.append(Lane("repaired", f"{len(runs)} times", runs, "swap"))
+        lanes.append(Lane("repaired", count_noun(len(runs), "time"), runs, "swap"))
     return lanes
 
 

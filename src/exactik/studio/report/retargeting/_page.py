@@ -192,7 +192,10 @@ def _render_timeline(result: Retargeting, measures: Measures) -> str:
     kinds = [kind for kind in STYLES if any(f.kind == kind for f in measures.findings)]
     if len(kinds) > 0:
         runs = {k: [(f.first, f.last) for f in measures.findings if f.kind == k] for k in kinds}
-        lanes = [Lane(kind, f"{len(runs[kind])} times", runs[kind], STYLES[kind]) for kind in kinds]
+        lanes = [
+            Lane(kind, count_noun(len(runs[kind]), "time"), runs[kind], STYLES[kind])
+            for kind in kinds
+        ]
         parts += [
             render_title("What needs a look"),
             draw_lanes_row(lanes, count, "stretches to look at"),
@@ -229,7 +232,7 @@ def _render_feet(result: Retargeting, measures: Measures) -> list[str]:
         for point, word in POINTS.items():
             stands = [c.frames for c in result.contacts if (c.side, c.point) == (side, point)]
             runs = [(frames.first, frames.last) for frames in stands]
-            lanes.append(Lane(f"{side} {word}", f"{len(runs)} times", runs, "gap"))
+            lanes.append(Lane(f"{side} {word}", count_noun(len(runs), "time"), runs, "gap"))
     largest = float(np.nanmax(measures.slides))
     key = escape(
         f"when they stand, and how far they slide then; beyond {MAX_SLIDE_MM:g} mm is seen"
