@@ -29,15 +29,12 @@ class LibraryHook(BuildHookInterface):
             return
         source = Path(self.root) / "src"
         levels = os.environ.get("EXACTIK_LEVELS", "").split()
-        # Before what is there: pip puts the packages that build it on the path so.
-        paths = [str(source), *filter(None, [os.environ.get("PYTHONPATH")])]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
         command = [sys.executable, "-m", "exactik.compile.aot"]
-        fresh = _list_fresh(environment)
+        fresh = _list_fresh(source)
         missing = [level for level in levels if not any(f.stem.endswith(level) for f in fresh)]
         if len(missing) > 0 or len(levels) == 0:
-            subprocess.run([*command, *missing], env=environment, check=True)
-        files = _list_fresh(environment)
+            subprocess.run([*command, *missing], cwd=source, check=True)
+        files = _list_fresh(source)
         chosen = [f for f in files if not levels or any(f.stem.endswith(level) for level in levels)]
         for file in chosen:
             build_data["force_include"][str(file)] = file.relative_to(source).as_posix()
@@ -46,10 +43,13 @@ class LibraryHook(BuildHookInterface):
             build_data["tag"] = f"py3-none-{_find_platform(chosen)}"
 
 
-def _list_fresh(environment: dict[str, str]) -> list[Path]:
-    """Return the libraries that were made from the sources here."""
+def _list_fresh(source: Path) -> list[Path]:
+    """Return the libraries that were made from the sources here.
+
+    Python looks first where it starts. PYTHONPATH is pip's, which isolates the build by it.
+    """
     listing = [sys.executable, "-c", PRINT_LIBRARIES]
-    made = subprocess.run(listing, env=environment, check=True, capture_output=True, text=True)
+    made = subprocess.run(listing, cwd=source, check=True, capture_output=True, text=True)
     return [Path(line) for line in made.stdout.splitlines() if line]
 
 
